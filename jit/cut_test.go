@@ -24,6 +24,10 @@ kernel total(x: i32[N]) -> y: i32[1] { y[0] = sum(x[i], over i) }
 
 kernel greatest(x: f32[M, N]) -> y: f32[1] { y[0] = max(abs(x[i, j]), over (i, j)) }
 
+kernel spread(x: f32[M, N]) -> y: f32[1] { y[o] = max(x[i, j], over (i, j)) }
+
+kernel columns(x: f32[2, M, 3]) -> y: f32[2, 3] { y[b, j] = sum(x[b, i, j] * x[b, i, j], over i) }
+
 kernel below(x: bf16[M, K], w: bf16[K, N]) -> y: f32[M, N] {
     let p = sum(x[i, k] * w[k, j], over k)
     y[i, j] = p - max(p, over j)
@@ -116,6 +120,19 @@ func TestCutReductions(t *testing.T) {
 	}
 	assert.Equal(t, float64(whole), one("total", jit.Args{"x": n}), "it wraps around as i32 does")
 
+	assert.Equal(t, 6.0, one("spread", jit.Args{"x": x}), "of a grid of one")
+	assert.Contains(t, launchesOf(t, cutKernels, "spread", nil, x), "between %0:f32[")
+	three := small(lang.F32, 2, 1<<19+3, 3)
+	squares := [6]float64{}
+	for i := range 6 * (1<<19 + 3) {
+		squares[i/(3*(1<<19+3))*3+i%3] += three.Float(i) * three.Float(i)
+	}
+	out, err := module.Call("columns", jit.Args{"x": three})
+	require.NoError(t, err)
+	for i, want := range squares {
+		assert.Equal(t, want, out["y"].Float(i), "result %d of few", i)
+	}
+	assert.Contains(t, launchesOf(t, cutKernels, "columns", nil, three), "between %0:f32[2, 3, ")
 	x.SetFloat(77777, -1000)
 	assert.Equal(t, 1000.0, one("greatest", jit.Args{"x": x}))
 	x.SetFloat(1037*1100-1, math.NaN())

@@ -59,7 +59,7 @@ func (b *Bound) cut(env *compile.Compiler, opts *Options) error {
 	return nil
 }
 
-// reduced reports a kernel that reduces a product, or all that it reads.
+// reduced reports a kernel that may reduce a product, or all that it reads.
 func reduced(f *ir.Func) bool {
 	sums := 0
 	f.Walk(func(op *ir.Op) bool {
@@ -68,12 +68,12 @@ func reduced(f *ir.Func) bool {
 		}
 		return true
 	})
-	return len(f.Grid()) == 0 && sums > 0 || sums > 1
+	return sums > 0
 }
 
 // cutReduction reports a kernel that is cut for the one number that it reduces all to; f is its tile IR.
 func cutReduction(s *spec.Spec, f *ir.Func, t target.Machine) bool {
-	if !t.IsGPU() || len(f.Grid()) > 0 || mayNotCut(s) {
+	if !t.IsGPU() || mayNotCut(s) {
 		return false
 	}
 	f = ir.Clone(f)

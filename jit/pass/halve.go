@@ -1,14 +1,15 @@
 package pass
 
 import (
+	"maps"
 	"slices"
 
 	"tilec/jit/ir"
 	"tilec/lang"
 )
 
-// This file cuts a kernel in two launches, with a tensor between them. Two kinds of kernels gain by it. One that reduces all it reads to one number has
-// one block, or those of a cluster: cut, many blocks reduce a part each, in an order that the part has, and the second launch reduces what they give,
+// This file cuts a kernel in two launches, with a tensor between them. Two kinds of kernels gain by it. One that reduces very much to one number, or to few, has
+// a block for each, or those of a cluster: cut, many blocks reduce a part each, in an order that the part has, and the second launch reduces what they give,
 // in order too. One whose rows are a product that is reduced again, as a linear layer with a softmax behind, makes the product anew for each
 // loop over a row that does not fit a block: cut, the product is made once, by blocks that need not have whole rows.
 
@@ -18,9 +19,11 @@ type Halves struct {
 	Value *ir.Op
 	// Shape is that of the tensor between them.
 	Shape []*ir.Dim
-	// part is, of a reduction, the axis of which each block has so many positions; nil of a product.
+	// part is, of a reduction, the axis of which each block has so many positions; nil of a product. along are the axes of the grid that
+	// what is reduced depends on.
 	part   *ir.Axis
 	extent int64
+	along  []*ir.Axis
 }
 
 const (
@@ -28,6 +31,8 @@ const (
 	manyElements = 1 << 20
 	// partsOfSM is how many blocks each multiprocessor has of such a reduction, partElements how many elements a block has at least.
 	partsOfSM, partElements = 8, 1 << 13
+	// largestCluster is how many blocks a cluster has at most.
+	largestCluster = 8
 )
 
 // Halve finds where a kernel is to be cut for a machine of so many multiprocessors; nil for nowhere.
@@ -45,8 +50,8 @@ func Halve(f *ir.Func, multiprocessors int) *Halves {
 			return nil
 		}
 	}
-	if len(f.Grid()) == 0 {
-		return halveReduction(f, multiprocessors)
+	if h := halveReduction(f, multiprocessors); h != nil {
+		return h
 	}
 	return halveProduct(f)
 }
@@ -62,7 +67,8 @@ func entire(a *ir.Axis) bool {
 	return a.Kind == ir.Whole && a.Dim != nil && a.Lo == 0 && a.Dim.Known() && a.Len == a.Dim.Value && a.Split <= 1 && len(a.Choices) == 0
 }
 
-// halveReduction finds the only reduction to one number of very many elements.
+// halveReduction finds the only reduction of very many elements to one number, or to so few that a block for each, or a cluster, leaves
+// most of the machine idle.
 func halveReduction(f *ir.Func, multiprocessors int) *Halves {
 	var found *ir.Op
 	for _, op := range f.Body.Ops {
@@ -74,16 +80,27 @@ func halveReduction(f *ir.Func, multiprocessors int) *Halves {
 			}
 			continue
 		}
-		if found != nil || !op.Result().Type.IsScalar() || slices.ContainsFunc(op.Over, func(a *ir.Axis) bool { return !entire(a) }) {
+		if found != nil || slices.ContainsFunc(op.Over, func(a *ir.Axis) bool { return !entire(a) }) {
 			return nil
 		}
 		found = op
 	}
-	if found == nil {
+	if found == nil || slices.ContainsFunc(found.Result().Type.Axes, func(a *ir.Axis) bool { return a.Kind != ir.Grid }) {
+		return nil
+	}
+	results := int64(1)
+	for _, a := range f.Grid() {
+		if !a.Dim.Known() || a.Dim.Value < 1 || results > int64(multiprocessors) {
+			return nil
+		}
+		results *= a.Dim.Value
+	}
+	if results*largestCluster*2 > int64(multiprocessors) {
 		return nil
 	}
 	var longest *ir.Axis // the first of those of enough parts
 	elements := int64(1)
+	needed := neededFor(found)
 	for _, a := range f.Axes {
 		if !slices.Contains(found.Over, a) {
 			continue
@@ -93,18 +110,24 @@ func halveReduction(f *ir.Func, multiprocessors int) *Halves {
 			longest = a
 		}
 	}
-	if elements < manyElements {
+	if elements*results < manyElements {
 		return nil
 	}
 	h := &Halves{Value: found, part: longest, extent: 1}
+	for _, a := range f.Grid() {
+		if slices.ContainsFunc(slices.Collect(maps.Keys(needed)), func(op *ir.Op) bool { return op.Axis == a }) {
+			h.along = append(h.along, a)
+			h.Shape = append(h.Shape, a.Dim)
+		}
+	}
 	others := elements / longest.Len
-	for 2*h.extent*int64(partsOfSM*multiprocessors) <= longest.Len || h.extent*others < partElements && 2*h.extent < longest.Len {
+	for 2*h.extent*int64(partsOfSM*multiprocessors) <= longest.Len*results || h.extent*others < partElements && 2*h.extent < longest.Len {
 		if h.extent >= partElements {
 			break
 		}
 		h.extent *= 2
 	}
-	h.Shape = []*ir.Dim{f.ConstDim((longest.Len + h.extent - 1) / h.extent)}
+	h.Shape = append(h.Shape, f.ConstDim((longest.Len+h.extent-1)/h.extent))
 	return h
 }
 
@@ -162,11 +185,12 @@ func (h *Halves) tensor(f *ir.Func, mode lang.ParamMode) *ir.Tensor {
 // Between is the name of the tensor between the launches of a kernel that is cut.
 const Between = "between"
 
-// places emits the indices of the product's element.
+// places emits the indices of the product's element, or of the reduction's without that of the part.
 func (h *Halves) places(f *ir.Func, b *ir.Builder) []*ir.Value {
 	var at []*ir.Value
 	for _, a := range f.Axes {
 		switch {
+		case !h.OfProduct() && !slices.Contains(h.along, a):
 		case h.Value.Result().Type.Has(a):
 			at = append(at, b.Emit(&ir.Op{Code: lang.OpIndex, Axis: a})[0])
 		case a.Kind == ir.Grid:
@@ -176,8 +200,8 @@ func (h *Halves) places(f *ir.Func, b *ir.Builder) []*ir.Value {
 	return at
 }
 
-// Front makes the first launch of the kernel.
-func (h *Halves) Front(f *ir.Func) {
+// neededFor is an operation and all that its operands are computed by.
+func neededFor(op *ir.Op) map[*ir.Op]bool {
 	needed := map[*ir.Op]bool{}
 	var need func(op *ir.Op)
 	need = func(op *ir.Op) {
@@ -189,7 +213,13 @@ func (h *Halves) Front(f *ir.Func) {
 			need(v.Def)
 		}
 	}
-	need(h.Value)
+	need(op)
+	return needed
+}
+
+// Front makes the first launch of the kernel.
+func (h *Halves) Front(f *ir.Func) {
+	needed := neededFor(h.Value)
 	b := &ir.Builder{Func: f, Block: f.Body, At: h.Value.At}
 	f.Body.Ops = slices.DeleteFunc(f.Body.Ops, func(op *ir.Op) bool { return !needed[op] })
 	t := h.tensor(f, lang.Out)
@@ -207,7 +237,7 @@ func (h *Halves) Front(f *ir.Func) {
 		}
 		h.part.Kind, h.part.Len, h.part.Extent, h.part.Choices = ir.Grid, 0, 0, []int64{h.extent}
 		start := b.Emit(&ir.Op{Code: lang.OpStart, Axis: h.part})[0]
-		at = []*ir.Value{b.Op(lang.OpDiv, start, b.Position(h.part, h.extent))}
+		at = append(h.places(f, b), b.Op(lang.OpDiv, start, b.Position(h.part, h.extent)))
 	}
 	b.Emit(&ir.Op{Code: lang.OpStore, Tensor: t, Args: append(at, h.Value.Result()), Checked: make([]bool, len(t.Shape))})
 	slices.SortStableFunc(f.Axes, func(x, y *ir.Axis) int { // those of the grid come first
@@ -230,8 +260,9 @@ func (h *Halves) Behind(f *ir.Func) {
 		for _, a := range h.Value.Over {
 			total *= a.Len
 		}
-		parts = f.AddAxis(ir.Axis{Name: h.part.Name + "_part", Kind: ir.Whole, Dim: h.Shape[0], Len: h.Shape[0].Value, Extent: h.Shape[0].Value})
-		at = []*ir.Value{b.Emit(&ir.Op{Code: lang.OpIndex, Axis: parts})[0]}
+		d := h.Shape[len(h.Shape)-1]
+		parts = f.AddAxis(ir.Axis{Name: h.part.Name + "_part", Kind: ir.Whole, Dim: d, Len: d.Value, Extent: d.Value})
+		at = append(h.places(f, b), b.Emit(&ir.Op{Code: lang.OpIndex, Axis: parts})[0])
 	}
 	t := h.tensor(f, lang.In)
 	v := b.Emit(&ir.Op{Code: lang.OpLoad, Tensor: t, Args: at, Checked: make([]bool, len(at))})[0]
