@@ -163,6 +163,9 @@ func (s *scored) plan(m *model) *Plan {
 		if n := (at{m, s.c}).longestFirst(s.e); n > 1 && p.Forms["longest"] == 0 {
 			p.Forms["longest"] = n
 		}
+		if (at{m, s.c}).onePhase() && p.Forms["phases"] == 0 {
+			p.Forms["phases"] = 1
+		}
 	}
 	p.Persist = s.c.persist
 	if s.c.sharers > 1 {
