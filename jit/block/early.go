@@ -206,6 +206,31 @@ func (p *Program) prefetch() {
 	}
 }
 
+// mostSoon is how many bytes a load may bring that the L2 is asked for at a block's start.
+const mostSoon = 32 << 10
+
+// askSoon finds the loads outside of loops that come behind a reduction although a block knows their addresses at its start, as those of a
+// norm's factors: the L2 is asked for them then, and what lies in main memory is on its way while the block waits for what it reduces.
+func (p *Program) askSoon() {
+	if len(p.Products) > 0 {
+		return
+	}
+	reduced, loaded := false, map[*ir.Tensor]bool{}
+	for _, op := range p.Func.Body.Ops {
+		reduced = reduced || len(op.Over) > 0
+		if op.Code != lang.OpLoad || op.Result().Type.IsScalar() {
+			continue
+		}
+		if bytes := Volume(op.Result().Type.Axes) * op.Tensor.DType.Size(); reduced && !loaded[op.Tensor] && op.Tensor.ReadOnly() && !op.Tensor.DType.Packed() &&
+			smallTile <= bytes && bytes <= mostSoon && !p.begunEarlier(op) {
+			if dims := p.Access(op); Contiguous(dims) != nil && p.knownAtStart(dims) {
+				p.Soon = append(p.Soon, op)
+			}
+		}
+		loaded[op.Tensor] = true
+	}
+}
+
 // prefetchLoad takes a prefetch of a load whose addresses are known.
 func (p *Program) prefetchLoad(x Prefetch) {
 	op := x.Load

@@ -59,6 +59,9 @@ func (p *Program) String() string {
 	for _, op := range p.Early {
 		w.line("  first of all then loads %s of %s", ValueName(op.Result()), op.Tensor.Name)
 	}
+	for _, op := range p.Soon {
+		w.line("  the L2 is asked at the start for %s of %s", ValueName(op.Result()), op.Tensor.Name)
+	}
 	for _, x := range p.Privates {
 		w.line("  %s of %s in shared memory, %d elements, put to the tensor once a block", x.Op, x.Tensor.Name, x.Elements)
 	}

@@ -59,6 +59,8 @@ type Program struct {
 	Prefetches []Prefetch
 	// Early are the loads that are asked for as soon as the launches before have ended, ahead of what stands before them.
 	Early []*ir.Op
+	// Soon are the loads that the L2 is asked for at the block's start, since they come behind a reduction.
+	Soon []*ir.Op
 	// First are the loads with which each step of a loop begins, ahead of what stands before them.
 	First map[*ir.Op][]*ir.Op
 	// Loads are the loads outside of loops that the producer does, of operands of products in its loops.
@@ -166,6 +168,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		p.loadConstants()
 		p.prefetch()
 		p.loadEarly()
+		p.askSoon()
 	}
 	p.loadFirst()
 	p.computeLate()

@@ -150,6 +150,9 @@ func (k *kernel) lower() {
 	k.startProducer()
 	k.keepRows()
 	k.beginPrivate()
+	for _, op := range k.Soon {
+		k.prefetch(block.Prefetch{Load: op})
+	}
 	k.emitAhead(k.Early)
 	k.body()
 	k.endPrivate()
