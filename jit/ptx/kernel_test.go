@@ -20,11 +20,17 @@ import (
 // example reads one of the IR's example kernels.
 func example(t testing.TB, name string) *ir.Func {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "ir", "testdata", name+".tir"))
-	require.NoError(t, err)
-	f, err := ir.Parse(name, string(text))
+	f, err := ir.Parse(name, exampleText(t, name))
 	require.NoError(t, err)
 	return f
+}
+
+// exampleText is the text of an example.
+func exampleText(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "ir", "testdata", name+".tir"))
+	require.NoError(t, err)
+	return string(text)
 }
 
 // compile applies a plan and lowers for a target.
