@@ -280,6 +280,9 @@ func (k *kernel) hoist(loop *ir.Op) {
 			if inside[v] || k.Cheap(v) || k.dependsOn(v, inside) {
 				continue
 			}
+			if v.Def != nil && k.PackedCast(v.Def) && len(k.copies(v)) == 0 {
+				v = v.Def.Args[0] // what is stored is packed as it is stored
+			}
 			if want, ok := k.Wanted(op, i); ok {
 				k.get(v, want)
 			}
