@@ -63,7 +63,7 @@ func (p *Program) goThroughTiles() {
 		}
 	}
 	for _, op := range p.Func.Body.Ops {
-		if op.Code == lang.OpStore && p.Stores[op] == nil { // a thread has not the registers to arrange so large a tile
+		if op.Code == lang.OpStore && p.Stores[op] == nil && !p.storedAsHeld(op) { // a thread has not the registers to arrange so large a tile
 			return
 		}
 	}
@@ -74,6 +74,13 @@ func (p *Program) goThroughTiles() {
 	if p.Cluster == pair && !p.shareCopies(p.Pipelines[loop]) {
 		p.Tiles = nil
 	}
+}
+
+// storedAsHeld reports a store whose threads write what they hold, without shared memory between.
+func (p *Program) storedAsHeld(op *ir.Op) bool {
+	v, dims := op.Stored(), p.Access(op)
+	c := Contiguous(dims)
+	return c != nil && v.Type.Has(c) && p.fillsSectors(v, dims, c)
 }
 
 // pair is how many blocks share copies.

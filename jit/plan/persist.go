@@ -85,12 +85,17 @@ func (c at) turnsFit(asked bool) bool {
 // rounds is how many tiles a block that stays has at most.
 func (c at) rounds() int64 { return ceilDiv(c.blocks(), int64(c.target.SMs)) }
 
-// columns is the columns of the product of a kernel that has one.
+// columns is the columns of the product of a kernel that has one, as the tensor cores take them.
 func (c at) columns() int64 {
 	for _, s := range c.ops {
-		if isContraction(s.op) {
-			return c.free(s.op.Args[1], s.op.Args[0])
+		if !isContraction(s.op) {
+			continue
 		}
+		columns := 1
+		if role, _, ok := block.WgmmaRoles(s.op); ok && s.op.Args[0].Type.DType == lang.F32 {
+			columns = role
+		}
+		return c.free(s.op.Args[columns], s.op.Args[1-columns])
 	}
 	return 0
 }

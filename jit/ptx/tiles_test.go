@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"math/rand"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/lang"
 )
 
 // Blocks that stay give what blocks of one tile give, however many blocks there are and tiles for each.
@@ -47,6 +49,58 @@ func TestBlocksGoThroughTiles(t *testing.T) {
 				require.NotContains(t, report, "C75")
 				require.NotContains(t, report, "ignored", "of setmaxnreg")
 			})
+		}
+	}
+}
+
+// Blocks that stay multiply f32 too, and give the bits of blocks of one tile.
+func TestBlocksOfTF32GoThroughTiles(t *testing.T) {
+	for _, c := range []struct {
+		transposed    bool
+		tile          [3]int64
+		warps, stages int
+		persist       int
+		sizes         [3]int64
+		held          bool // threads store what they hold, as they do where they know the strides
+	}{
+		{false, [3]int64{128, 64, 32}, 4, 3, 1, [3]int64{150, 136, 200}, false},
+		{false, [3]int64{128, 128, 32}, 4, 3, 2, [3]int64{300, 264, 136}, false},
+		{false, [3]int64{192, 128, 32}, 4, 4, 2, [3]int64{400, 256, 64}, true},
+		{true, [3]int64{64, 128, 32}, 4, 4, 2, [3]int64{300, 200, 72}, false},
+	} {
+		sizes := map[string]int64{"M": c.sizes[0], "N": c.sizes[1], "K": c.sizes[2]}
+		result := func(persist, most int) []byte {
+			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: persist, Wgmma: block.WgmmaAlways}
+			text := productText("f32", "f32", "", c.transposed)
+			if c.held {
+				text = strings.NewReplacer("N = ?", fmt.Sprint("N = ", c.sizes[1]), "K = ?", fmt.Sprint("K = ", c.sizes[2])).Replace(text)
+			}
+			f := aligned(parse(t, text))
+			m := compile(t, f, &p, "sm_90a")
+			require.Equal(t, persist > 0, m.Most > 0)
+			if persist > 0 {
+				m.Most = most
+				report := requireAssembles(t, m.Text, "sm_90a")
+				require.Equal(t, c.held, strings.Contains(m.Text, "st.global"))
+				require.NotContains(t, report, "C75")
+				require.NotContains(t, report, "ignored", "of setmaxnreg")
+			}
+			r := rand.New(rand.NewSource(1))
+			tensors := [][]byte{make([]byte, 4*c.sizes[0]*c.sizes[2]), make([]byte, 4*c.sizes[2]*c.sizes[1]), make([]byte, 4*c.sizes[0]*c.sizes[1])}
+			for _, x := range tensors[:2] {
+				random(r, lang.F32, x, 100)
+			}
+			emulate(t, m, tensors, nil, func(d *ir.Dim) int64 {
+				if d.Known() {
+					return d.Value
+				}
+				return sizes[d.Name]
+			})
+			return tensors[2]
+		}
+		want := result(0, 0)
+		for most := 1; most <= 3; most += 2 {
+			require.Equal(t, want, result(c.persist, most), "%v, %d blocks", c, most)
 		}
 	}
 }
