@@ -25,6 +25,9 @@ const (
 	// teamColumns is from how many columns on a team that multiplies alone does not wait for shared memory (H200, bf16, bias,
 	// 8192x768x3072, 8192x3072x768: with 192 columns 59.0 and 53.9 us, with 128 65.5 and 57.9, which is no better than blocks of one tile).
 	teamColumns = 160
+	// registerSteps is up to how many steps of a loop a team multiplies alone whose rows come from registers, as those of f32 do: with more,
+	// what it hides behind a product is little, and it has not been timed whether one warpgroup keeps the tensor cores as busy as two.
+	registerSteps = 48
 )
 
 // mayStay reports a kernel that is one product of what it loads, what is computed of it element by element, and stores.
@@ -79,7 +82,21 @@ func (c at) turnsFit(asked bool) bool {
 	if asked {
 		return c.warps == teamWarps || !c.allByWarpgroups()
 	}
+	if steps, _ := c.chained(); steps > registerSteps && c.fromRegisters() {
+		return false
+	}
 	return c.warps == teamWarps && c.allByWarpgroups() && c.loadsOperands() && c.stages > pipelineStages && c.rounds() >= fewestRounds && c.columns() >= teamColumns
+}
+
+// fromRegisters reports a product of f32 whose rows are loaded from where they lie across the depth.
+func (c at) fromRegisters() bool {
+	for _, s := range c.ops {
+		if isContraction(s.op) && s.op.Args[0].Type.DType == lang.F32 {
+			_, across, ok := block.WgmmaRoles(s.op)
+			return ok && across
+		}
+	}
+	return false
 }
 
 // rounds is how many tiles a block that stays has at most.
