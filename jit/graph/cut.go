@@ -161,22 +161,22 @@ func (b *Bound) halvesOf(c Call, t target.Machine, guard int64) ([]Call, error) 
 		return made
 	}
 	front, behind := half(false), half(true)
-	if h.OfProduct() && cutAsked(s) != cutAlways && !cutPays(s, front.Spec, behind.Spec, t) {
+	if h.OfProduct() && cutAsked(s) != cutAlways && !pays(t, s, front.Spec, behind.Spec) {
 		return nil, nil
 	}
 	b.Temps = append(b.Temps, Temp{Size: bytes})
 	return []Call{front, behind}, nil
 }
 
-// cutPays reports that two launches are predicted to take less time than the one that they are made of. Where one of them has no plan, the error
+// pays reports that several launches are predicted to take less time than the one that they stand for. Where one of them has no plan, the error
 // is that of the whole, or there is none.
-func cutPays(whole, front, behind *spec.Spec, t target.Machine) bool {
+func pays(t target.Machine, whole *spec.Spec, parts ...*spec.Spec) bool {
 	w, err := compile.Lower(whole, t, nil)
 	if err != nil {
 		return false
 	}
 	time := 0.0
-	for _, s := range []*spec.Spec{front, behind} {
+	for _, s := range parts {
 		l, err := compile.Lower(s, t, nil)
 		if err != nil {
 			return false

@@ -21,9 +21,10 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// This file puts launches before those of products whose operands lie in an order that no matrix unit reads well (block.Relayouts): each
-// copies an operand to a temporary with the depth of the product innermost, as convolutions of images with their channels first want it. It is the
-// last that is done to a graph, and is done to a kernel that is launched by itself too.
+// This file puts launches before those of products whose operands lie where no matrix unit reads them well: each copies an operand to a temporary, with
+// the depth of the product innermost, as convolutions of images with their channels first want it (block.Relayouts), or with rows that
+// begin at whole lines, where they are too long or too short by some elements for the TMA (block.Misaligned). It is the last that is done to a graph, and is
+// done to a kernel that is launched by itself too.
 
 const (
 	// relayoutStays and relayoutAlways are what the setting `relayout` asks for.
@@ -41,21 +42,23 @@ func (b *Bound) relayout(env *compile.Compiler, opts *Options) error {
 	}
 	changed := false
 	var calls []Call
-	known := map[spec.Key]bool{} // those whose operands stay
+	known := map[spec.Key][]relaid{}
 	for _, c := range b.Calls {
-		var found []relaid
-		if key := c.Spec.Key(); !known[key] {
+		key := c.Spec.Key()
+		found, seen := known[key]
+		if !seen {
 			found = relayoutsOf(c.Spec, t)
-			known[key] = found == nil
 		}
-		for _, at := range found {
-			copies, err := b.copyAnew(&c, at, opts.Guard)
-			if err != nil {
-				return err
-			}
-			calls, changed = append(calls, copies), true
+		temps := len(b.Temps)
+		laid, err := b.layAnew(c, found, opts.Guard)
+		if err != nil {
+			return err
 		}
-		calls = append(calls, c)
+		if !seen && predicted(c.Spec, found) && !pays(t, c.Spec, specsOf(laid)...) {
+			b.Temps, laid, found = b.Temps[:temps], []Call{c}, nil
+		}
+		known[key] = found
+		calls, changed = append(calls, laid...), changed || found != nil
 	}
 	if !changed {
 		return nil
@@ -68,18 +71,38 @@ func (b *Bound) relayout(env *compile.Compiler, opts *Options) error {
 	return nil
 }
 
-// relaid is an operand of a launch and the order in which it is to lie.
+// layAnew is a launch behind those that copy what was found of its operands.
+func (b *Bound) layAnew(c Call, found []relaid, guard int64) ([]Call, error) {
+	var laid []Call
+	for _, at := range found {
+		copies, err := b.copyAnew(&c, at, guard)
+		if err != nil {
+			return nil, err
+		}
+		laid = append(laid, copies)
+	}
+	return append(laid, c), nil
+}
+
+func specsOf(calls []Call) (all []*spec.Spec) {
+	for _, c := range calls {
+		all = append(all, c.Spec)
+	}
+	return all
+}
+
+// relaid is an operand of a launch and the order in which it is to lie; nil for its own, with rows at whole lines.
 type relaid struct {
 	// place is among what the launch passes, param among the parameters of its kernel.
 	place, param int
 	order        []int
 }
 
-// severalSummed reports a kernel that sums over several axes at once, as those do that relayout has to do with.
-func severalSummed(f *ir.Func) bool {
+// summed reports a kernel that may have a product.
+func summed(f *ir.Func) bool {
 	found := false
 	f.Walk(func(op *ir.Op) bool {
-		found = found || len(op.Over) > 1 && (op.Code == lang.OpSum || op.Code.Row().Group == lang.GroupContract)
+		found = found || len(op.Over) > 0 && (op.Code == lang.OpSum || op.Code.Row().Group == lang.GroupContract)
 		return !found
 	})
 	return found
@@ -95,16 +118,26 @@ func builtOf(s *spec.Spec, t target.Machine, kind func(*ir.Func) bool) (*ir.Func
 	return f, dims
 }
 
-// relayoutsOf finds the operands of a launch that are to lie in another order.
-func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
-	asked := s.Kernel.Hints["relayout"]
+// relayoutAsked is what the setting `relayout` asks for, 0 where nothing is said.
+func relayoutAsked(s *spec.Spec) int64 {
 	if n, ok := s.Pins["relayout"]; ok {
-		asked = n
+		return n
 	}
+	return s.Kernel.Hints["relayout"]
+}
+
+// predicted reports operands of which the planner says whether their copies pay.
+func predicted(s *spec.Spec, found []relaid) bool {
+	return relayoutAsked(s) != relayoutAlways && slices.ContainsFunc(found, func(r relaid) bool { return r.order == nil })
+}
+
+// relayoutsOf finds the operands of a launch that are to lie otherwise.
+func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
+	asked := relayoutAsked(s)
 	if asked == relayoutStays || s.Cut != nil || slices.ContainsFunc(s.Layouts, func(l spec.Layout) bool { return l.Order != nil }) {
 		return nil
 	}
-	f, dims := builtOf(s, t, severalSummed)
+	f, dims := builtOf(s, t, summed)
 	if f == nil {
 		return nil
 	}
@@ -132,11 +165,15 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 	if len(operands) != len(f.Tensors) {
 		return nil
 	}
+	anew := block.Relayouts(f)
+	if len(anew) == 0 && (asked == relayoutAlways || s.Vary == nil && !s.Debug) {
+		anew = block.Misaligned(f)
+	}
 	var found []relaid
-	for _, r := range block.Relayouts(f) {
+	for _, r := range anew {
 		place := operands[slices.Index(f.Tensors, r.Tensor)]
 		o := all[place]
-		if o.Of != s || !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(&r, t, sizeOf) {
+		if o.Of != s || o.Flat || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(&r, t, sizeOf) {
 			continue
 		}
 		found = append(found, relaid{place, slices.Index(spec.Params(s.Kernel), o.Param), r.Order})
@@ -144,7 +181,7 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 	return found
 }
 
-// relayoutPays reports a product that takes longer with its operand as it lies than the copy does.
+// relayoutPays reports a product that takes longer with its operand as it lies than the copy does, as far as can be said without a plan.
 func relayoutPays(r *block.Relayout, t target.Machine, sizeOf func(*ir.Dim) float64) bool {
 	flops, bytes := 2.0, 2*float64(r.Tensor.DType.Bits())/8
 	for _, a := range ir.Union(r.Product.Args[0].Type, r.Product.Args[1].Type) {
@@ -167,6 +204,11 @@ func relayoutPays(r *block.Relayout, t target.Machine, sizeOf func(*ir.Dim) floa
 // copyAnew is the launch that copies an operand of another, which reads the copy from then on.
 func (b *Bound) copyAnew(c *Call, r relaid, guard int64) (Call, error) {
 	from, order := c.Tensors[r.place], r.order
+	if order == nil {
+		for d := range from.Shape {
+			order = append(order, d)
+		}
+	}
 	k, err := copier(order)
 	if err != nil {
 		return Call{}, err
@@ -175,9 +217,13 @@ func (b *Bound) copyAnew(c *Call, r relaid, guard int64) (Call, error) {
 	for i, d := range order {
 		shape[i] = from.Shape[d]
 	}
-	bytes := (from.DType.Bytes(tensor.Elements(shape)) + guard + tempAlign - 1) / tempAlign * tempAlign
+	strides, elements := tensor.Contiguous(shape), tensor.Elements(shape)
+	if r.order == nil {
+		strides, elements = linedUp(from.DType, shape)
+	}
+	bytes := (from.DType.Bytes(elements) + guard + tempAlign - 1) / tempAlign * tempAlign
 	b.Temps = append(b.Temps, Temp{Size: bytes})
-	to := View{Slot: Slot{Temp: true, Index: len(b.Temps) - 1}, DType: from.DType, Shape: shape, Strides: tensor.Contiguous(shape)}
+	to := View{Slot: Slot{Temp: true, Index: len(b.Temps) - 1}, DType: from.DType, Shape: shape, Strides: strides}
 
 	s := &spec.Spec{Kernel: k, Types: map[*typed.TypeParam]lang.DType{k.TypeParams[0]: from.DType}, Consts: map[*size.Symbol]lang.Literal{}, Dims: map[*size.Symbol]int64{},
 		Debug: c.Spec.Debug, Wide: c.Spec.Wide, Deterministic: c.Spec.Deterministic, Vary: c.Spec.Vary}
@@ -189,7 +235,10 @@ func (b *Bound) copyAnew(c *Call, r relaid, guard int64) (Call, error) {
 	of := *c.Spec
 	of.Layouts = slices.Clone(of.Layouts)
 	l := &of.Layouts[r.param]
-	l.Order, l.Align = order, s.Layouts[1].Align
+	if r.order == nil {
+		*l = s.Layouts[1]
+	}
+	l.Order, l.Align = r.order, s.Layouts[1].Align
 	c.Spec, c.Tensors, c.params, c.paramsOf = &of, slices.Clone(c.Tensors), nil, nil
 	// The launch sees the tensor in the shape that it was declared in: its strides say where the elements lie.
 	seen := View{Slot: to.Slot, DType: to.DType, Shape: from.Shape, Strides: make([]int64, len(order))}
@@ -197,7 +246,16 @@ func (b *Bound) copyAnew(c *Call, r relaid, guard int64) (Call, error) {
 		seen.Strides[d] = to.Strides[i]
 	}
 	c.Tensors[r.place] = seen
-	return Call{Spec: s, Tensors: []View{from, to}}, nil
+	return Call{Spec: s, Tensors: []View{from, to}, copies: true}, nil
+}
+
+// linedUp gives strides with which the rows of a tensor begin at whole lines of memory, and how many elements that takes.
+func linedUp(d lang.DType, shape []int64) (strides []int64, elements int64) {
+	const line = 128
+	padded, inner := slices.Clone(shape), len(shape)-1
+	each := line / int64(d.Size())
+	padded[inner] = (shape[inner] + each - 1) / each * each
+	return tensor.Contiguous(padded), tensor.Elements(padded)
 }
 
 var (

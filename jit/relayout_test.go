@@ -1,0 +1,100 @@
+package jit_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+	"tilec/jit/jittest"
+	"tilec/lang"
+)
+
+const misaligned = `
+kernel linear<T: float>(x: T[M, K], w: T[K, N]) -> y: T[M, N]
+    grid i in M by BM, j in N by BN
+{
+    let acc = for k in K by BK with acc = zeros(f32, i, j) {
+        mma(x[i, k], w[k, j], acc)
+    }
+    y[i, j] = acc as T
+}
+
+kernel formula(x: bf16[M, K], w: bf16[N, K]) -> y: f32[M, N] { y[i, j] = sum(x[i, k] * w[j, k], over k) }
+
+kernel batched(x: bf16[B, M, K], w: bf16[B, K, N]) -> y: f32[B, M, N] { y[b, i, j] = sum(x[b, i, k] * w[b, k, j], over k) }
+
+@precision(ieee)
+kernel exact(x: f32[M, K], w: f32[K, N]) -> y: f32[M, N] { y[i, j] = sum(x[i, k] * w[k, j], over k) }
+
+@relayout(2)
+kernel anew(x: bf16[M, K], w: bf16[K, N]) -> y: bf16[M, N] { y[i, j] = sum(x[i, k] * w[k, j], over k) as bf16 }
+
+graph chain(x: bf16[M, K], w: bf16[K, N]) -> y: bf16[M, N] { y = anew(x + x, w) * 0.5 }
+`
+
+// A product whose operands were copied, with rows at whole lines, gives what it gives without: where rows are odd, where one operand's are, where a base is, of
+// batches and in a graph. Its operands come by the TMA then.
+func TestMisalignedOperandsAreCopied(t *testing.T) {
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	module, err := jit.NewCompiler(d, nil).Load("misaligned.tile", []byte(misaligned))
+	require.NoError(t, err)
+	product := jit.Args{"BM": 64, "BN": 64, "BK": 32, "warps": 4, "stages": 3}
+	for _, c := range []struct {
+		name, kernel string
+		dtype        lang.DType
+		x, w         []int64
+		pins         jit.Args
+	}{
+		{"bf16", "linear", lang.BF16, []int64{37, 45}, []int64{45, 51}, product},
+		{"f16, more steps", "linear", lang.F16, []int64{70, 131}, []int64{131, 133}, product},
+		{"x alone", "linear", lang.BF16, []int64{37, 45}, []int64{45, 64}, product},
+		{"w alone", "linear", lang.BF16, []int64{37, 64}, []int64{64, 51}, product},
+		{"f32", "linear", lang.F32, []int64{37, 45}, []int64{45, 51}, product},
+		{"w as it is stored", "formula", lang.BF16, []int64{37, 45}, []int64{51, 45}, jit.Args{}},
+		{"batched", "batched", lang.BF16, []int64{3, 37, 45}, []int64{3, 45, 51}, jit.Args{}},
+		{"ieee", "exact", lang.F32, []int64{37, 45}, []int64{45, 51}, jit.Args{}},
+	} {
+		call := func(relayout int) []byte {
+			args := jit.Args{"x": small(c.dtype, c.x...), "w": small(c.dtype, c.w...), "relayout": relayout}
+			for name, n := range c.pins {
+				args[name] = n
+			}
+			out, err := module.Call(c.kernel, args)
+			require.NoError(t, err, c.name)
+			return out["y"].Data
+		}
+		assert.Equal(t, call(1), call(2), c.name)
+	}
+	x, w := small(lang.BF16, 37, 45), small(lang.BF16, 45, 51)
+	alone, err := module.Call("anew", jit.Args{"x": x, "w": w, "relayout": 1})
+	require.NoError(t, err)
+	in, err := module.Call("chain", jit.Args{"x": x, "w": w})
+	require.NoError(t, err)
+	assert.Equal(t, alone["y"].Data, in["y"].Data)
+}
+
+// Large products gain by copies of operands whose rows are misaligned, small ones do not, nor those that are aligned, nor those that the setting keeps as they are.
+func TestWhichMisalignedOperandsAreCopied(t *testing.T) {
+	launches := func(kernel string, d lang.DType, pins map[string]int64, x, w []int64) string {
+		return launchesOf(t, misaligned, kernel, pins, jittest.NewArray(d, x...), jittest.NewArray(d, w...))
+	}
+	copies := func(text string) int { return strings.Count(text, "= relayout(") }
+	odd := [][]int64{{4097, 4095}, {4095, 4099}}
+	text := launches("linear", lang.BF16, nil, odd[0], odd[1])
+	assert.Equal(t, 2, copies(text), text)
+	assert.Contains(t, text, "x %0:bf16[4097, 4095] strides [4096, 1], w %1:bf16[4095, 4099] strides [4160, 1]")
+	assert.Equal(t, 2, copies(launches("linear", lang.F32, nil, odd[0], odd[1])))
+	assert.Equal(t, 2, copies(launches("batched", lang.BF16, nil, []int64{16, 1023, 1025}, []int64{16, 1025, 1027})))
+	text = launches("linear", lang.BF16, nil, []int64{4096, 4096}, []int64{4096, 4099})
+	assert.Equal(t, 1, copies(text), text)
+	assert.Contains(t, text, "relayout(x w:")
+	assert.Empty(t, launches("linear", lang.BF16, map[string]int64{"relayout": 1}, odd[0], odd[1]))
+	assert.Empty(t, launches("linear", lang.BF16, nil, []int64{4096, 4096}, []int64{4096, 4104}), "rows begin at multiples of 16 bytes")
+	assert.Empty(t, launches("linear", lang.BF16, nil, []int64{37, 45}, []int64{45, 51}), "small")
+	assert.Empty(t, launches("linear", lang.BF16, nil, []int64{1, 4095}, []int64{4095, 4099}), "of one row")
+}
