@@ -173,7 +173,7 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 	for _, r := range anew {
 		place := operands[slices.Index(f.Tensors, r.Tensor)]
 		o := all[place]
-		if o.Of != s || o.Flat || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(&r, t, sizeOf) {
+		if o.Of != s || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(&r, t, sizeOf) {
 			continue
 		}
 		found = append(found, relaid{place, slices.Index(spec.Params(s.Kernel), o.Param), r.Order})

@@ -10,19 +10,21 @@ import (
 
 const (
 	// registerCopy and asyncCopy are the cycles of a multiprocessor for a warp's copy to shared memory of one piece a thread, by way of registers
-	// and by cp.async, which has pieces of asyncPiece bytes and more (an H200: 5.8 and 6.4 of bf16, 17.6 and 19.7 of f32, in products of
-	// 8205x2949x5921 and 4097x4095x4099).
+	// and by cp.async, in pieces of asyncPiece bytes (an H200: 5.8 and 6.4 of bf16, 17.6 and 19.7 of f32, in products of
+	// 8205x2949x5921 and 4097x4095x4099). Longer pieces have no figure, and are reckoned as whole ones are.
 	registerCopy, asyncCopy, asyncPiece = 6, 18.5, 4
 )
 
-// misalignedOf gives, by tensor, the bytes of a piece in which threads copy what boxes cannot.
+// misalignedOf gives, by tensor, the bytes of the short pieces in which threads copy what boxes cannot.
 func misalignedOf(f *ir.Func, t target.Machine) map[*ir.Tensor]int64 {
 	if !t.Has(target.TMA) {
 		return nil
 	}
 	pieces := map[*ir.Tensor]int64{}
 	for _, r := range block.Misaligned(f) {
-		pieces[r.Tensor] = r.Unit
+		if r.Unit <= asyncPiece {
+			pieces[r.Tensor] = r.Unit
+		}
 	}
 	return pieces
 }
