@@ -8,7 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/compile"
 	"tilec/jit/jittest"
+	"tilec/jit/spec"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -31,6 +34,8 @@ kernel exact(x: f32[M, K], w: f32[K, N]) -> y: f32[M, N] { y[i, j] = sum(x[i, k]
 
 @relayout(2)
 kernel anew(x: bf16[M, K], w: bf16[K, N]) -> y: bf16[M, N] { y[i, j] = sum(x[i, k] * w[k, j], over k) as bf16 }
+
+graph columns(x: bf16[M, K], w: bf16[K, N]) -> y: bf16[M, 64] { y = anew(x, w[.., 1 .. 65]) }
 
 graph chain(x: bf16[M, K], w: bf16[K, N]) -> y: bf16[M, N] { y = anew(x + x, w) * 0.5 }
 `
@@ -76,6 +81,40 @@ func TestMisalignedOperandsAreCopied(t *testing.T) {
 	in, err := module.Call("chain", jit.Args{"x": x, "w": w})
 	require.NoError(t, err)
 	assert.Equal(t, alone["y"].Data, in["y"].Data)
+	columns := jit.Args{"x": small(lang.BF16, 37, 48), "w": small(lang.BF16, 48, 80)}
+	aligned, err := module.Call("columns", columns)
+	require.NoError(t, err)
+	cpu, err := jit.OpenDevice("cpu")
+	require.NoError(t, err)
+	defer cpu.Close()
+	onCPU, err := jit.NewCompiler(cpu, nil).Load("misaligned.tile", []byte(misaligned))
+	require.NoError(t, err)
+	want, err := onCPU.Call("columns", columns)
+	require.NoError(t, err)
+	assert.Equal(t, want["y"].Data, aligned["y"].Data, "columns from the second on: only the place of the first row is misaligned")
+}
+
+// The copies, whose rows begin at whole lines, are read by the TMA although the depth is odd, in elements of two bytes and of four.
+func TestCopiesOfMisalignedOperandsComeByTheTMA(t *testing.T) {
+	program, problems := jit.Load("misaligned.tile", []byte(misaligned), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for _, d := range []lang.DType{lang.BF16, lang.F32} {
+		s, err := jit.Specialise(program.Kernels[0], jit.Options{Types: map[string]lang.DType{"T": d}, Dims: map[string]int64{"M": 4097, "K": 4095, "N": 4099}})
+		require.NoError(t, err)
+		asIs, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		for i := range 2 {
+			s.Layouts[i] = spec.Layout{Inner: 1, Divisors: []int64{16, 1}, Align: 16}
+		}
+		anew, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		text, err := anew.Block()
+		require.NoError(t, err)
+		assert.Contains(t, text, "copied by a warp of its own", d)
+		assert.Less(t, 2*anew.Plan.Time, asIs.Plan.Time, "%s: an H200 takes more than twice as long as for aligned operands", d)
+	}
 }
 
 // Large products gain by copies of operands whose rows are misaligned, small ones do not, nor those that are aligned, nor those that the setting keeps as they are.
@@ -89,6 +128,10 @@ func TestWhichMisalignedOperandsAreCopied(t *testing.T) {
 	assert.Equal(t, 2, copies(text), text)
 	assert.Contains(t, text, "x %0:bf16[4097, 4095] strides [4096, 1], w %1:bf16[4095, 4099] strides [4160, 1]")
 	assert.Equal(t, 2, copies(launches("linear", lang.F32, nil, odd[0], odd[1])))
+	asked := map[string]int64{"relayout": 2}
+	assert.Equal(t, 2, copies(launches("linear", lang.BF16, asked, []int64{37, 45}, []int64{45, 51})))
+	assert.Equal(t, 1, copies(launches("linear", lang.BF16, asked, []int64{37, 45}, []int64{45, 64})))
+	assert.Equal(t, 2, copies(launches("exact", lang.F32, asked, []int64{37, 45}, []int64{45, 51})))
 	assert.Equal(t, 2, copies(launches("batched", lang.BF16, nil, []int64{16, 1023, 1025}, []int64{16, 1025, 1027})))
 	text = launches("linear", lang.BF16, nil, []int64{4096, 4096}, []int64{4096, 4099})
 	assert.Equal(t, 1, copies(text), text)

@@ -61,6 +61,9 @@ func Misaligned(f *ir.Func) []Relayout {
 	return found
 }
 
+// RowsMisaligned reports a tensor of which some row begins where no box can.
+func RowsMisaligned(t *ir.Tensor) bool { return rowsAt(t) < rowUnit }
+
 // rowsAt is a power of two that divides the place of each row of a tensor, in bytes, up to rowUnit.
 func rowsAt(t *ir.Tensor) int64 {
 	unit := gcd(rowUnit, max(t.Align, 1))

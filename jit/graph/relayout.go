@@ -54,7 +54,7 @@ func (b *Bound) relayout(env *compile.Compiler, opts *Options) error {
 		if err != nil {
 			return err
 		}
-		if !seen && predicted(c.Spec, found) && !pays(t, c.Spec, specsOf(laid)...) {
+		if !seen && predicted(c.Spec, found) && !pays(env, c.Spec, specsOf(laid)...) {
 			b.Temps, laid, found = b.Temps[:temps], []Call{c}, nil
 		}
 		known[key] = found
@@ -98,11 +98,15 @@ type relaid struct {
 	order        []int
 }
 
-// summed reports a kernel that may have a product.
+// summed reports a kernel that may have a product of operands that relayout has to do with: it sums over several axes at once, or rows are misaligned.
 func summed(f *ir.Func) bool {
+	least := 2
+	if slices.ContainsFunc(f.Tensors, func(t *ir.Tensor) bool { return t.ReadOnly() && block.RowsMisaligned(t) }) {
+		least = 1
+	}
 	found := false
 	f.Walk(func(op *ir.Op) bool {
-		found = found || len(op.Over) > 0 && (op.Code == lang.OpSum || op.Code.Row().Group == lang.GroupContract)
+		found = found || len(op.Over) >= least && (op.Code == lang.OpSum || op.Code.Row().Group == lang.GroupContract)
 		return !found
 	})
 	return found
