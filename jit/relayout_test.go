@@ -1,6 +1,7 @@
 package jit_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"tilec/jit/spec"
 	"tilec/jit/target"
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 const misaligned = `
@@ -37,8 +39,29 @@ kernel anew(x: bf16[M, K], w: bf16[K, N]) -> y: bf16[M, N] { y[i, j] = sum(x[i, 
 
 graph columns(x: bf16[M, K], w: bf16[K, N]) -> y: bf16[M, 64] { y = anew(x, w[.., 1 .. 65]) }
 
+graph both(x: bf16[M, K], w: bf16[K, N], v: bf16[K, N]) -> y: bf16[M, N] { y = anew(x, w) + anew(x, v) }
+
+kernel more(inout x: bf16[M, K]) { x[i, k] = x[i, k] + 1 }
+
+graph changed(inout x: bf16[M, K], w: bf16[K, N]) -> y: bf16[M, N] {
+    let before = anew(x, w)
+    more(x)
+    y = before + anew(x, w)
+}
+
 graph chain(x: bf16[M, K], w: bf16[K, N]) -> y: bf16[M, N] { y = anew(x + x, w) * 0.5 }
 `
+
+// misalignedOnCPU are the programs on the CPU, which lays nothing out anew.
+func misalignedOnCPU(t *testing.T) *jit.Module {
+	t.Helper()
+	d, err := jit.OpenDevice("cpu")
+	require.NoError(t, err)
+	t.Cleanup(func() { d.Close() })
+	m, err := jit.NewCompiler(d, nil).Load("misaligned.tile", []byte(misaligned))
+	require.NoError(t, err)
+	return m
+}
 
 // A product whose operands were copied, with rows at whole lines, gives what it gives without: where rows are odd, where one operand's are, where a base is, of
 // batches and in a graph. Its operands come by the TMA then.
@@ -84,14 +107,49 @@ func TestMisalignedOperandsAreCopied(t *testing.T) {
 	columns := jit.Args{"x": small(lang.BF16, 37, 48), "w": small(lang.BF16, 48, 80)}
 	aligned, err := module.Call("columns", columns)
 	require.NoError(t, err)
-	cpu, err := jit.OpenDevice("cpu")
-	require.NoError(t, err)
-	defer cpu.Close()
-	onCPU, err := jit.NewCompiler(cpu, nil).Load("misaligned.tile", []byte(misaligned))
-	require.NoError(t, err)
+	onCPU := misalignedOnCPU(t)
 	want, err := onCPU.Call("columns", columns)
 	require.NoError(t, err)
 	assert.Equal(t, want["y"].Data, aligned["y"].Data, "columns from the second on: only the place of the first row is misaligned")
+}
+
+// Launches that read one operand share its copy, unless a launch between them writes the operand.
+func TestCopiesOfOperandsAreShared(t *testing.T) {
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	compiler := jit.NewCompiler(d, nil)
+	module, err := compiler.Load("misaligned.tile", []byte(misaligned))
+	require.NoError(t, err)
+	program, problems := jit.Load("misaligned.tile", []byte(misaligned), nil)
+	require.Empty(t, problems)
+	onCPU := misalignedOnCPU(t)
+	x, w := small(lang.BF16, 37, 45), small(lang.BF16, 45, 51)
+	for _, c := range []struct {
+		graph  string
+		args   jit.Args
+		copies int
+	}{
+		{"both", jit.Args{"x": x, "w": w, "v": w}, 3},
+		{"changed", jit.Args{"x": x, "w": w}, 3},
+	} {
+		g := program.Graphs[slices.IndexFunc(program.Graphs, func(g *typed.Graph) bool { return g.Name == c.graph })]
+		values := []jit.Value{valueOf(t, d, x), valueOf(t, d, w)}
+		if c.graph == "both" {
+			values = append(values, values[1])
+		}
+		text := ""
+		p, err := compiler.BindGraph(g, values, jit.Options{Dump: func(pass, after string) { text = after }})
+		require.NoError(t, err)
+		p.Close()
+		assert.Equal(t, c.copies, strings.Count(text, "= relayout("), text)
+		anew, err := module.Call(c.graph, c.args)
+		require.NoError(t, err)
+		c.args["x"] = small(lang.BF16, 37, 45) // one graph changes its own
+		want, err := onCPU.Call(c.graph, c.args)
+		require.NoError(t, err)
+		assert.Equal(t, want["y"].Data, anew["y"].Data, c.graph)
+	}
 }
 
 // The copies, whose rows begin at whole lines, are read by the TMA although the depth is odd, in elements of two bytes and of four.

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -43,6 +44,7 @@ func (b *Bound) relayout(env *compile.Compiler, opts *Options) error {
 	changed := false
 	var calls []Call
 	known := map[spec.Key][]relaid{}
+	held := map[copyOf]View{}
 	for _, c := range b.Calls {
 		key := c.Spec.Key()
 		found, seen := known[key]
@@ -50,15 +52,21 @@ func (b *Bound) relayout(env *compile.Compiler, opts *Options) error {
 			found = relayoutsOf(c.Spec, t)
 		}
 		temps := len(b.Temps)
-		laid, err := b.layAnew(c, found, opts.Guard)
+		laid, err := b.layAnew(c, found, held, opts.Guard)
 		if err != nil {
 			return err
 		}
 		if !seen && predicted(c.Spec, found) && !pays(env, c.Spec, specsOf(laid)...) {
 			b.Temps, laid, found = b.Temps[:temps], []Call{c}, nil
+			maps.DeleteFunc(held, func(_ copyOf, v View) bool { return v.Slot.Index >= temps })
 		}
 		known[key] = found
 		calls, changed = append(calls, laid...), changed || found != nil
+		for i, o := range c.Spec.Operands() {
+			if o.IsTensor && o.Mode != lang.In {
+				maps.DeleteFunc(held, func(of copyOf, _ View) bool { return of.slot == c.Tensors[i].Slot })
+			}
+		}
 	}
 	if !changed {
 		return nil
@@ -71,15 +79,17 @@ func (b *Bound) relayout(env *compile.Compiler, opts *Options) error {
 	return nil
 }
 
-// layAnew is a launch behind those that copy what was found of its operands.
-func (b *Bound) layAnew(c Call, found []relaid, guard int64) ([]Call, error) {
+// layAnew is a launch behind those that copy what was found of its operands; what another launch has had copied is held.
+func (b *Bound) layAnew(c Call, found []relaid, held map[copyOf]View, guard int64) ([]Call, error) {
 	var laid []Call
 	for _, at := range found {
-		copies, err := b.copyAnew(&c, at, guard)
+		copies, err := b.copyAnew(&c, at, held, guard)
 		if err != nil {
 			return nil, err
 		}
-		laid = append(laid, copies)
+		if copies != nil {
+			laid = append(laid, *copies)
+		}
 	}
 	return append(laid, c), nil
 }
@@ -89,6 +99,12 @@ func specsOf(calls []Call) (all []*spec.Spec) {
 		all = append(all, c.Spec)
 	}
 	return all
+}
+
+// copyOf is what a copy holds: which part of a tensor, and how it lies now. It holds as long as no launch writes the tensor.
+type copyOf struct {
+	slot Slot
+	part string
 }
 
 // relaid is an operand of a launch and the order in which it is to lie; nil for its own, with rows at whole lines.
@@ -205,8 +221,8 @@ func relayoutPays(r *block.Relayout, t target.Machine, sizeOf func(*ir.Dim) floa
 	return slowerUnlaid*flops/float64(rate*busyRate) > bytes/t.DRAM+t.Launch
 }
 
-// copyAnew is the launch that copies an operand of another, which reads the copy from then on.
-func (b *Bound) copyAnew(c *Call, r relaid, guard int64) (Call, error) {
+// copyAnew is the launch that copies an operand of another, which reads the copy from then on; nil where there is a copy already.
+func (b *Bound) copyAnew(c *Call, r relaid, held map[copyOf]View, guard int64) (*Call, error) {
 	from, order := c.Tensors[r.place], r.order
 	if order == nil {
 		for d := range from.Shape {
@@ -215,7 +231,7 @@ func (b *Bound) copyAnew(c *Call, r relaid, guard int64) (Call, error) {
 	}
 	k, err := copier(order)
 	if err != nil {
-		return Call{}, err
+		return nil, err
 	}
 	shape := make([]int64, len(order))
 	for i, d := range order {
@@ -225,9 +241,14 @@ func (b *Bound) copyAnew(c *Call, r relaid, guard int64) (Call, error) {
 	if r.order == nil {
 		strides, elements = linedUp(from.DType, shape)
 	}
-	bytes := (from.DType.Bytes(elements) + guard + tempAlign - 1) / tempAlign * tempAlign
-	b.Temps = append(b.Temps, Temp{Size: bytes})
-	to := View{Slot: Slot{Temp: true, Index: len(b.Temps) - 1}, DType: from.DType, Shape: shape, Strides: strides}
+	of := copyOf{from.Slot, fmt.Sprint(from, order, strides)}
+	to, copied := held[of]
+	if !copied {
+		bytes := (from.DType.Bytes(elements) + guard + tempAlign - 1) / tempAlign * tempAlign
+		b.Temps = append(b.Temps, Temp{Size: bytes})
+		to = View{Slot: Slot{Temp: true, Index: len(b.Temps) - 1}, DType: from.DType, Shape: shape, Strides: strides}
+		held[of] = to
+	}
 
 	s := &spec.Spec{Kernel: k, Types: map[*typed.TypeParam]lang.DType{k.TypeParams[0]: from.DType}, Consts: map[*size.Symbol]lang.Literal{}, Dims: map[*size.Symbol]int64{},
 		Debug: c.Spec.Debug, Wide: c.Spec.Wide, Deterministic: c.Spec.Deterministic, Vary: c.Spec.Vary}
@@ -236,21 +257,24 @@ func (b *Bound) copyAnew(c *Call, r relaid, guard int64) (Call, error) {
 	}
 	s.Layouts = []spec.Layout{b.layout(&from), b.layout(&to)}
 
-	of := *c.Spec
-	of.Layouts = slices.Clone(of.Layouts)
-	l := &of.Layouts[r.param]
+	reads := *c.Spec
+	reads.Layouts = slices.Clone(reads.Layouts)
+	l := &reads.Layouts[r.param]
 	if r.order == nil {
 		*l = s.Layouts[1]
 	}
 	l.Order, l.Align = r.order, s.Layouts[1].Align
-	c.Spec, c.Tensors, c.params, c.paramsOf = &of, slices.Clone(c.Tensors), nil, nil
+	c.Spec, c.Tensors, c.params, c.paramsOf = &reads, slices.Clone(c.Tensors), nil, nil
 	// The launch sees the tensor in the shape that it was declared in: its strides say where the elements lie.
 	seen := View{Slot: to.Slot, DType: to.DType, Shape: from.Shape, Strides: make([]int64, len(order))}
 	for i, d := range order {
 		seen.Strides[d] = to.Strides[i]
 	}
 	c.Tensors[r.place] = seen
-	return Call{Spec: s, Tensors: []View{from, to}, copies: true}, nil
+	if copied {
+		return nil, nil
+	}
+	return &Call{Spec: s, Tensors: []View{from, to}, copies: true}, nil
 }
 
 // linedUp gives strides with which the rows of a tensor begin at whole lines of memory, and how many elements that takes.
