@@ -85,6 +85,10 @@ func TestMisalignedOperandsAreCopied(t *testing.T) {
 		{"f32", "linear", lang.F32, []int64{37, 45}, []int64{45, 51}, product},
 		{"w as it is stored", "formula", lang.BF16, []int64{37, 45}, []int64{51, 45}, jit.Args{}},
 		{"batched", "batched", lang.BF16, []int64{3, 37, 45}, []int64{3, 45, 51}, jit.Args{}},
+		{"one column", "linear", lang.BF16, []int64{37, 45}, []int64{45, 1}, jit.Args{}},
+		{"one row", "linear", lang.BF16, []int64{1, 45}, []int64{45, 51}, jit.Args{}},
+		{"no depth", "linear", lang.BF16, []int64{37, 0}, []int64{0, 51}, jit.Args{}},
+		{"no rows", "linear", lang.F32, []int64{0, 45}, []int64{45, 51}, jit.Args{}},
 		{"ieee", "exact", lang.F32, []int64{37, 45}, []int64{45, 51}, jit.Args{}},
 	} {
 		call := func(relayout int) []byte {
@@ -197,5 +201,6 @@ func TestWhichMisalignedOperandsAreCopied(t *testing.T) {
 	assert.Empty(t, launches("linear", lang.BF16, map[string]int64{"relayout": 1}, odd[0], odd[1]))
 	assert.Empty(t, launches("linear", lang.BF16, nil, []int64{4096, 4096}, []int64{4096, 4104}), "rows begin at multiples of 16 bytes")
 	assert.Empty(t, launches("linear", lang.BF16, nil, []int64{37, 45}, []int64{45, 51}), "small")
+	assert.Empty(t, launches("exact", lang.F32, nil, odd[0], odd[1]), "no matrix unit")
 	assert.Empty(t, launches("linear", lang.BF16, nil, []int64{1, 4095}, []int64{4095, 4099}), "of one row")
 }

@@ -33,6 +33,9 @@ const (
 	// slowerUnlaid is by how much of its time at the full rate a product takes longer where it reads element by element, and
 	// busyRate the part of the full rate that it has otherwise: both seen roughly, on an H200.
 	slowerUnlaid, busyRate = 2, 0.5
+	// copiedRun is how many neighbours of a row a block copies where the row has them: runs begin anywhere, and share their first and last
+	// sector with other blocks' runs, which the planner does not see.
+	copiedRun = 256
 )
 
 // relayout puts copies before the launches that gain by them.
@@ -256,6 +259,9 @@ func (b *Bound) copyAnew(c *Call, r relaid, held map[copyOf]View, guard int64) (
 		s.Dims[d.Symbol()] = from.Shape[i]
 	}
 	s.Layouts = []spec.Layout{b.layout(&from), b.layout(&to)}
+	if inner := len(shape) - 1; r.order == nil {
+		s.Pins = map[string]int64{fmt.Sprintf("BI%d", inner): min(spec.Bucket(shape[inner]), copiedRun)}
+	}
 
 	reads := *c.Spec
 	reads.Layouts = slices.Clone(reads.Layouts)

@@ -15,14 +15,14 @@ const (
 	registerCopy, asyncCopy, asyncPiece = 6, 18.5, 4
 )
 
-// misalignedOf gives, by tensor, the bytes of the short pieces in which threads copy what boxes cannot.
+// misalignedOf gives, by tensor, the bytes of the short pieces in which threads copy what boxes cannot, for products on the matrix unit.
 func misalignedOf(f *ir.Func, t target.Machine) map[*ir.Tensor]int64 {
 	if !t.Has(target.TMA) {
 		return nil
 	}
 	pieces := map[*ir.Tensor]int64{}
 	for _, r := range block.Misaligned(f) {
-		if r.Unit <= asyncPiece {
+		if _, matrix := contractRate(&t, r.Product); matrix && r.Unit <= asyncPiece {
 			pieces[r.Tensor] = r.Unit
 		}
 	}
