@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -38,4 +39,20 @@ func TestExplainGraph(t *testing.T) {
 			assert.Equal(t, string(want), got)
 		})
 	}
+}
+
+// Launches that stay two are named as they are, where others that copy operands first have come before them.
+func TestExplainGraphWithCopies(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "two.tile")
+	require.NoError(t, os.WriteFile(file, []byte(`import "std/nn"
+
+graph two(x: bf16[M, K], w: bf16[K, N], v: bf16[K, N]) -> (y: bf16[M, N], z: bf16[M, N]) {
+    y = linear(x, w)
+    z = linear(x, v)
+}
+`), 0o666))
+	code, stdout, stderr := invoke(t, "explain", file, "two", "M=4097", "K=4095", "N=4099")
+	require.Equal(t, exitOK, code, stderr)
+	assert.Contains(t, stdout, "5 launches, of 2 calls")
+	assert.Contains(t, stdout, "linear, then linear")
 }

@@ -3,6 +3,7 @@ package block
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tilec/jit/ir"
 	"tilec/jit/layout"
@@ -88,6 +89,9 @@ func (p *Program) newPipeline(op *ir.Op) *Pipeline {
 		return nil
 	}
 	x := &Pipeline{Op: op, Stages: p.Stages, Ahead: p.Stages - 1, Copies: p.slice(op)}
+	x.Copies = slices.DeleteFunc(x.Copies, func(c Copy) bool {
+		return c.Vector*c.Tile.DType.Size() < 4 // cp.async moves 4, 8 or 16 bytes
+	})
 	if len(x.Copies) == 0 {
 		return nil
 	}
@@ -140,9 +144,6 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 			continue
 		}
 		vec := min(p.Vector(op.Tensor, dims, c), tile.Vector())
-		if vec*v.Type.DType.Size() < 4 {
-			continue // cp.async moves 4, 8 or 16 bytes
-		}
 		items = append(items, Copy{Load: op, Tile: tile, Layout: layout.Blocked(tile.Axes, tile.Extents, vec, p.Warps), Vector: vec})
 	}
 	return items

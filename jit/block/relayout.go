@@ -7,21 +7,86 @@ import (
 	"tilec/lang"
 )
 
-// This file finds operands of products that should lie in memory in another order of their dimensions. A product reads rows along its depth, or along
+// This file finds operands of products that should lie otherwise in memory. Some should have another order of their dimensions. A product reads rows along its depth, or along
 // its rows where those are one axis. An operand of several axes, as images and the weights of a convolution are, has neither where its
 // channels, which are the depth, do not lie innermost: neighbours in memory then are columns of an image, which the window moves by one element, so
-// that no copy of whole lines fits.
+// that no copy of whole lines fits. Others have the right order, but rows that do not begin at multiples of 16 bytes, which the TMA cannot copy.
 
-// Relayout is a tensor that a launch is to lay out anew before the product: in the order of these of its dimensions, the last innermost.
+// Relayout is a tensor that a launch is to lay out anew before the product.
 type Relayout struct {
 	Tensor *ir.Tensor
-	Order  []int
+	// Order is that of the tensor's dimensions, the last innermost; nil where the order stays and rows are to begin at multiples of rowUnit bytes.
+	Order []int
 	// Product is the contraction that gains by it.
 	Product *ir.Op
+	// Unit is, of rows that do not begin at multiples of rowUnit bytes, how many bytes the places of all of them are multiples of: no copy has more.
+	Unit int64
 }
 
 // leastDepth is from how many positions on an axis is the depth of a product.
 const leastDepth = 16
+
+// rowUnit is how many bytes the places of a box's rows are multiples of, and the place of the first.
+const rowUnit = 16
+
+// Misaligned finds operands of products whose rows begin where no box can, in a kernel after its passes, before there is a plan: of products that would read
+// both operands by the TMA if it were not for that.
+func Misaligned(f *ir.Func) []Relayout {
+	var found []Relayout
+	f.Walk(func(op *ir.Op) bool {
+		if op.Code.Row().Group != lang.GroupContract {
+			return true
+		}
+		var of []Relayout
+		for _, v := range op.Args[:2] {
+			if v.Def == nil || v.Def.Code != lang.OpLoad || Contiguous(AccessOf(v.Def)) == nil {
+				return true
+			}
+			t := v.Def.Tensor
+			if _, fits := boxUnits(t, AccessOf(v.Def), true); fits {
+				continue
+			}
+			anew := *v.Def
+			anew.Tensor = aligned(t)
+			if _, fits := boxUnits(anew.Tensor, AccessOf(&anew), true); !fits || !t.ReadOnly() {
+				return true
+			}
+			if !slices.ContainsFunc(slices.Concat(found, of), func(r Relayout) bool { return r.Tensor == t }) {
+				of = append(of, Relayout{Tensor: t, Product: op, Unit: rowsAt(t)})
+			}
+		}
+		found = append(found, of...)
+		return true
+	})
+	return found
+}
+
+// RowsMisaligned reports a tensor of which some row begins where no box can.
+func RowsMisaligned(t *ir.Tensor) bool { return rowsAt(t) < rowUnit }
+
+// rowsAt is a power of two that divides the place of each row of a tensor, in bytes, up to rowUnit.
+func rowsAt(t *ir.Tensor) int64 {
+	unit := gcd(rowUnit, max(t.Align, 1))
+	for i := range len(t.Shape) - 1 {
+		stride, multiple := strideOf(t, i)
+		if stride >= 0 {
+			multiple = multipleOf(stride)
+		}
+		unit = gcd(unit, multiple*int64(t.DType.Size()))
+	}
+	return unit
+}
+
+// aligned is a tensor with rows that begin at multiples of rowUnit bytes.
+func aligned(t *ir.Tensor) *ir.Tensor {
+	u := *t
+	u.Align, u.Strides = rowUnit, nil
+	for range t.Shape {
+		u.Strides = append(u.Strides, &ir.Dim{Value: -1, Divisor: rowUnit})
+	}
+	u.Strides[len(u.Strides)-1] = &ir.Dim{Value: 1, Divisor: 1}
+	return &u
+}
 
 // Relayouts finds what should lie in another order in a kernel after its passes, before there is a plan.
 func Relayouts(f *ir.Func) []Relayout {

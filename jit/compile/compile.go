@@ -41,9 +41,10 @@ type Compiler struct {
 	// Extents is that of Spec.
 	Extents func(kernel string, open map[string][]int64) map[string]int64
 
-	mu      sync.Mutex
-	kernels map[compiledKey]*entry
-	spent   time.Duration
+	mu          sync.Mutex
+	kernels     map[compiledKey]*entry
+	predictions map[compiledKey]prediction
+	spent       time.Duration
 }
 
 // compiledKey is a specialisation for a device and its target, which may be set to others.

@@ -43,6 +43,8 @@ type Call struct {
 	Scalars []Scalar
 	// Fills are the tensors that are filled with zeros before the launch.
 	Fills []int
+	// copies: the launch lays an operand of a later one out anew.
+	copies bool
 	// params are the parameters of the specialisation paramsOf, which passes ask for again and again.
 	params   []*typed.Param
 	paramsOf *spec.Spec
@@ -76,7 +78,7 @@ func (b *Bound) Fused() bool {
 // others have laid out anew.
 func (b *Bound) AsWritten() bool {
 	return !b.Fused() && !slices.ContainsFunc(b.Calls, func(c Call) bool {
-		return c.Spec.Cut != nil || slices.ContainsFunc(c.Spec.Layouts, func(l spec.Layout) bool { return l.Order != nil })
+		return c.Spec.Cut != nil || c.copies
 	})
 }
 

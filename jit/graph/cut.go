@@ -37,7 +37,7 @@ func (b *Bound) cut(env *compile.Compiler, opts *Options) error {
 			calls = append(calls, c)
 			continue
 		}
-		halves, err := b.halvesOf(c, t, opts.Guard)
+		halves, err := b.halvesOf(c, env, opts.Guard)
 		if err != nil {
 			return err
 		}
@@ -100,8 +100,8 @@ func mayNotCut(s *spec.Spec) bool {
 }
 
 // halvesOf are the two launches that one becomes; nil where it stays one.
-func (b *Bound) halvesOf(c Call, t target.Machine, guard int64) ([]Call, error) {
-	s := c.Spec
+func (b *Bound) halvesOf(c Call, env *compile.Compiler, guard int64) ([]Call, error) {
+	s, t := c.Spec, env.Device.Target()
 	if mayNotCut(s) {
 		return nil, nil
 	}
@@ -161,27 +161,27 @@ func (b *Bound) halvesOf(c Call, t target.Machine, guard int64) ([]Call, error) 
 		return made
 	}
 	front, behind := half(false), half(true)
-	if h.OfProduct() && cutAsked(s) != cutAlways && !cutPays(s, front.Spec, behind.Spec, t) {
+	if h.OfProduct() && cutAsked(s) != cutAlways && !pays(env, s, front.Spec, behind.Spec) {
 		return nil, nil
 	}
 	b.Temps = append(b.Temps, Temp{Size: bytes})
 	return []Call{front, behind}, nil
 }
 
-// cutPays reports that two launches are predicted to take less time than the one that they are made of. Where one of them has no plan, the error
+// pays reports that several launches are predicted to take less time than the one that they stand for. Where one of them has no plan, the error
 // is that of the whole, or there is none.
-func cutPays(whole, front, behind *spec.Spec, t target.Machine) bool {
-	w, err := compile.Lower(whole, t, nil)
+func pays(env *compile.Compiler, whole *spec.Spec, parts ...*spec.Spec) bool {
+	most, err := env.Predicted(whole)
 	if err != nil {
 		return false
 	}
 	time := 0.0
-	for _, s := range []*spec.Spec{front, behind} {
-		l, err := compile.Lower(s, t, nil)
+	for _, s := range parts {
+		n, err := env.Predicted(s)
 		if err != nil {
 			return false
 		}
-		time += l.Plan.Time
+		time += n
 	}
-	return time < w.Plan.Time
+	return time < most
 }

@@ -82,7 +82,7 @@ func Explain(env *compile.Compiler, g *typed.Graph, opts Options) (*Explanation,
 		e.Bytes += k.Bytes
 	}
 	for _, p := range b.Apart {
-		e.stayApart(b.Calls[p.First].Spec.Name(), b.Calls[p.Second].Spec.Name(), p.Why)
+		e.stayApart(p.First, p.Second, p.Why)
 	}
 	return e, nil
 }

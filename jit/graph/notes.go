@@ -9,8 +9,8 @@ import (
 
 // Apart is a pair of launches that could be one and stay two.
 type Apart struct {
-	// First and Second are their numbers; the second reads what the first stores, or follows it.
-	First, Second int
+	// First and Second are their names; the second reads what the first stores, or follows it.
+	First, Second string
 	Why           string
 }
 
@@ -54,7 +54,7 @@ func (r *rewriter) stayApart() {
 		if !again {
 			n = len(r.Apart)
 			seen[pair{i, j}] = n
-			r.Apart = append(r.Apart, Apart{First: i, Second: j})
+			r.Apart = append(r.Apart, Apart{First: p.first.Name(), Second: p.second.Name()})
 		}
 		r.Apart[n].Why = p.why.Error() // the last way that was tried is the one that was nearest
 	}

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -21,9 +22,10 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// This file puts launches before those of products whose operands lie in an order that no matrix unit reads well (block.Relayouts): each
-// copies an operand to a temporary with the depth of the product innermost, as convolutions of images with their channels first want it. It is the
-// last that is done to a graph, and is done to a kernel that is launched by itself too.
+// This file puts launches before those of products whose operands lie where no matrix unit reads them well: each copies an operand to a temporary, with
+// the depth of the product innermost, as convolutions of images with their channels first want it (block.Relayouts), or with rows that
+// begin at whole lines, where they are too long or too short by some elements for the TMA (block.Misaligned). It is the last that is done to a graph, and is
+// done to a kernel that is launched by itself too.
 
 const (
 	// relayoutStays and relayoutAlways are what the setting `relayout` asks for.
@@ -31,6 +33,9 @@ const (
 	// slowerUnlaid is by how much of its time at the full rate a product takes longer where it reads element by element, and
 	// busyRate the part of the full rate that it has otherwise: both seen roughly, on an H200.
 	slowerUnlaid, busyRate = 2, 0.5
+	// copiedRun is how many neighbours of a row a block copies where the row has them: runs begin anywhere, and share their first and last
+	// sector with other blocks' runs, which the planner does not see.
+	copiedRun = 256
 )
 
 // relayout puts copies before the launches that gain by them.
@@ -41,21 +46,30 @@ func (b *Bound) relayout(env *compile.Compiler, opts *Options) error {
 	}
 	changed := false
 	var calls []Call
-	known := map[spec.Key]bool{} // those whose operands stay
+	known := map[spec.Key][]relaid{}
+	held := map[copyOf]View{}
 	for _, c := range b.Calls {
-		var found []relaid
-		if key := c.Spec.Key(); !known[key] {
+		key := c.Spec.Key()
+		found, seen := known[key]
+		if !seen {
 			found = relayoutsOf(c.Spec, t)
-			known[key] = found == nil
 		}
-		for _, at := range found {
-			copies, err := b.copyAnew(&c, at, opts.Guard)
-			if err != nil {
-				return err
+		temps := len(b.Temps)
+		laid, err := b.layAnew(c, found, held, opts.Guard)
+		if err != nil {
+			return err
+		}
+		if !seen && predicted(c.Spec, found) && !pays(env, c.Spec, specsOf(laid)...) {
+			b.Temps, laid, found = b.Temps[:temps], []Call{c}, nil
+			maps.DeleteFunc(held, func(_ copyOf, v View) bool { return v.Slot.Index >= temps })
+		}
+		known[key] = found
+		calls, changed = append(calls, laid...), changed || found != nil
+		for i, o := range c.Spec.Operands() {
+			if o.IsTensor && o.Mode != lang.In {
+				maps.DeleteFunc(held, func(of copyOf, _ View) bool { return of.slot == c.Tensors[i].Slot })
 			}
-			calls, changed = append(calls, copies), true
 		}
-		calls = append(calls, c)
 	}
 	if !changed {
 		return nil
@@ -68,18 +82,50 @@ func (b *Bound) relayout(env *compile.Compiler, opts *Options) error {
 	return nil
 }
 
-// relaid is an operand of a launch and the order in which it is to lie.
+// layAnew is a launch behind those that copy what was found of its operands; what another launch has had copied is held.
+func (b *Bound) layAnew(c Call, found []relaid, held map[copyOf]View, guard int64) ([]Call, error) {
+	var laid []Call
+	for _, at := range found {
+		copies, err := b.copyAnew(&c, at, held, guard)
+		if err != nil {
+			return nil, err
+		}
+		if copies != nil {
+			laid = append(laid, *copies)
+		}
+	}
+	return append(laid, c), nil
+}
+
+func specsOf(calls []Call) (all []*spec.Spec) {
+	for _, c := range calls {
+		all = append(all, c.Spec)
+	}
+	return all
+}
+
+// copyOf is what a copy holds: which part of a tensor, and how it lies now. It holds as long as no launch writes the tensor.
+type copyOf struct {
+	slot Slot
+	part string
+}
+
+// relaid is an operand of a launch and the order in which it is to lie; nil for its own, with rows at whole lines.
 type relaid struct {
 	// place is among what the launch passes, param among the parameters of its kernel.
 	place, param int
 	order        []int
 }
 
-// severalSummed reports a kernel that sums over several axes at once, as those do that relayout has to do with.
-func severalSummed(f *ir.Func) bool {
+// summed reports a kernel that may have a product of operands that relayout has to do with: it sums over several axes at once, or rows are misaligned.
+func summed(f *ir.Func) bool {
+	least := 2
+	if slices.ContainsFunc(f.Tensors, func(t *ir.Tensor) bool { return t.ReadOnly() && block.RowsMisaligned(t) }) {
+		least = 1
+	}
 	found := false
 	f.Walk(func(op *ir.Op) bool {
-		found = found || len(op.Over) > 1 && (op.Code == lang.OpSum || op.Code.Row().Group == lang.GroupContract)
+		found = found || len(op.Over) >= least && (op.Code == lang.OpSum || op.Code.Row().Group == lang.GroupContract)
 		return !found
 	})
 	return found
@@ -95,16 +141,26 @@ func builtOf(s *spec.Spec, t target.Machine, kind func(*ir.Func) bool) (*ir.Func
 	return f, dims
 }
 
-// relayoutsOf finds the operands of a launch that are to lie in another order.
-func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
-	asked := s.Kernel.Hints["relayout"]
+// relayoutAsked is what the setting `relayout` asks for, 0 where nothing is said.
+func relayoutAsked(s *spec.Spec) int64 {
 	if n, ok := s.Pins["relayout"]; ok {
-		asked = n
+		return n
 	}
+	return s.Kernel.Hints["relayout"]
+}
+
+// predicted reports operands of which the planner says whether their copies pay.
+func predicted(s *spec.Spec, found []relaid) bool {
+	return relayoutAsked(s) != relayoutAlways && slices.ContainsFunc(found, func(r relaid) bool { return r.order == nil })
+}
+
+// relayoutsOf finds the operands of a launch that are to lie otherwise.
+func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
+	asked := relayoutAsked(s)
 	if asked == relayoutStays || s.Cut != nil || slices.ContainsFunc(s.Layouts, func(l spec.Layout) bool { return l.Order != nil }) {
 		return nil
 	}
-	f, dims := builtOf(s, t, severalSummed)
+	f, dims := builtOf(s, t, summed)
 	if f == nil {
 		return nil
 	}
@@ -132,11 +188,15 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 	if len(operands) != len(f.Tensors) {
 		return nil
 	}
+	anew := block.Relayouts(f)
+	if len(anew) == 0 && (asked == relayoutAlways || s.Vary == nil && !s.Debug) {
+		anew = block.Misaligned(f)
+	}
 	var found []relaid
-	for _, r := range block.Relayouts(f) {
+	for _, r := range anew {
 		place := operands[slices.Index(f.Tensors, r.Tensor)]
 		o := all[place]
-		if o.Of != s || !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(&r, t, sizeOf) {
+		if o.Of != s || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(&r, t, sizeOf) {
 			continue
 		}
 		found = append(found, relaid{place, slices.Index(spec.Params(s.Kernel), o.Param), r.Order})
@@ -144,7 +204,7 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 	return found
 }
 
-// relayoutPays reports a product that takes longer with its operand as it lies than the copy does.
+// relayoutPays reports a product that takes longer with its operand as it lies than the copy does, as far as can be said without a plan.
 func relayoutPays(r *block.Relayout, t target.Machine, sizeOf func(*ir.Dim) float64) bool {
 	flops, bytes := 2.0, 2*float64(r.Tensor.DType.Bits())/8
 	for _, a := range ir.Union(r.Product.Args[0].Type, r.Product.Args[1].Type) {
@@ -164,20 +224,34 @@ func relayoutPays(r *block.Relayout, t target.Machine, sizeOf func(*ir.Dim) floa
 	return slowerUnlaid*flops/float64(rate*busyRate) > bytes/t.DRAM+t.Launch
 }
 
-// copyAnew is the launch that copies an operand of another, which reads the copy from then on.
-func (b *Bound) copyAnew(c *Call, r relaid, guard int64) (Call, error) {
+// copyAnew is the launch that copies an operand of another, which reads the copy from then on; nil where there is a copy already.
+func (b *Bound) copyAnew(c *Call, r relaid, held map[copyOf]View, guard int64) (*Call, error) {
 	from, order := c.Tensors[r.place], r.order
+	if order == nil {
+		for d := range from.Shape {
+			order = append(order, d)
+		}
+	}
 	k, err := copier(order)
 	if err != nil {
-		return Call{}, err
+		return nil, err
 	}
 	shape := make([]int64, len(order))
 	for i, d := range order {
 		shape[i] = from.Shape[d]
 	}
-	bytes := (from.DType.Bytes(tensor.Elements(shape)) + guard + tempAlign - 1) / tempAlign * tempAlign
-	b.Temps = append(b.Temps, Temp{Size: bytes})
-	to := View{Slot: Slot{Temp: true, Index: len(b.Temps) - 1}, DType: from.DType, Shape: shape, Strides: tensor.Contiguous(shape)}
+	strides, elements := tensor.Contiguous(shape), tensor.Elements(shape)
+	if r.order == nil {
+		strides, elements = linedUp(from.DType, shape)
+	}
+	of := copyOf{from.Slot, fmt.Sprint(from, order, strides)}
+	to, copied := held[of]
+	if !copied {
+		bytes := (from.DType.Bytes(elements) + guard + tempAlign - 1) / tempAlign * tempAlign
+		b.Temps = append(b.Temps, Temp{Size: bytes})
+		to = View{Slot: Slot{Temp: true, Index: len(b.Temps) - 1}, DType: from.DType, Shape: shape, Strides: strides}
+		held[of] = to
+	}
 
 	s := &spec.Spec{Kernel: k, Types: map[*typed.TypeParam]lang.DType{k.TypeParams[0]: from.DType}, Consts: map[*size.Symbol]lang.Literal{}, Dims: map[*size.Symbol]int64{},
 		Debug: c.Spec.Debug, Wide: c.Spec.Wide, Deterministic: c.Spec.Deterministic, Vary: c.Spec.Vary}
@@ -185,19 +259,37 @@ func (b *Bound) copyAnew(c *Call, r relaid, guard int64) (Call, error) {
 		s.Dims[d.Symbol()] = from.Shape[i]
 	}
 	s.Layouts = []spec.Layout{b.layout(&from), b.layout(&to)}
+	if inner := len(shape) - 1; r.order == nil {
+		s.Pins = map[string]int64{fmt.Sprintf("BI%d", inner): min(spec.Bucket(shape[inner]), copiedRun)}
+	}
 
-	of := *c.Spec
-	of.Layouts = slices.Clone(of.Layouts)
-	l := &of.Layouts[r.param]
-	l.Order, l.Align = order, s.Layouts[1].Align
-	c.Spec, c.Tensors, c.params, c.paramsOf = &of, slices.Clone(c.Tensors), nil, nil
+	reads := *c.Spec
+	reads.Layouts = slices.Clone(reads.Layouts)
+	l := &reads.Layouts[r.param]
+	if r.order == nil {
+		*l = s.Layouts[1]
+	}
+	l.Order, l.Align = r.order, s.Layouts[1].Align
+	c.Spec, c.Tensors, c.params, c.paramsOf = &reads, slices.Clone(c.Tensors), nil, nil
 	// The launch sees the tensor in the shape that it was declared in: its strides say where the elements lie.
 	seen := View{Slot: to.Slot, DType: to.DType, Shape: from.Shape, Strides: make([]int64, len(order))}
 	for i, d := range order {
 		seen.Strides[d] = to.Strides[i]
 	}
 	c.Tensors[r.place] = seen
-	return Call{Spec: s, Tensors: []View{from, to}}, nil
+	if copied {
+		return nil, nil
+	}
+	return &Call{Spec: s, Tensors: []View{from, to}, copies: true}, nil
+}
+
+// linedUp gives strides with which the rows of a tensor begin at whole lines of memory, and how many elements that takes.
+func linedUp(d lang.DType, shape []int64) (strides []int64, elements int64) {
+	const line = 128
+	padded, inner := slices.Clone(shape), len(shape)-1
+	each := line / int64(d.Size())
+	padded[inner] = (shape[inner] + each - 1) / each * each
+	return tensor.Contiguous(padded), tensor.Elements(padded)
 }
 
 var (

@@ -590,7 +590,7 @@ func (c at) gpu() (*estimate, *violation) {
 	if c.takesTurns() {
 		warps *= teams
 	}
-	e.issue = ops/(full*t.Lanes*t.Clock)/min(1, warps/8) + float64(float64(e.blocks)*t.DispatchTime)
+	e.issue += ops/(full*t.Lanes*t.Clock)/min(1, warps/8) + float64(float64(e.blocks)*t.DispatchTime)
 	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
 	if most > manyElements && !wide {
 		busy *= 1 + float64(longCode*float64(most-manyElements))
@@ -677,6 +677,9 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 		}
 		if len(s.axes) == 0 {
 			continue
+		}
+		if s.op.Code == lang.OpLoad {
+			e.issue += c.copied(s.op, n) / (full * t.Clock)
 		}
 		// Lanes without an element take their turn too.
 		each := float64(c.count(tile{axes: s.axes}, false))

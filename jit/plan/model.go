@@ -54,6 +54,8 @@ type model struct {
 	// mostPrivate is up to how many elements a tensor is private, 0 where nothing is pinned; privates are those that may be.
 	mostPrivate int64
 	privates    []block.Private
+	// misaligned are the tensors whose rows no box can copy: see misalignedOf.
+	misaligned map[*ir.Tensor]int64
 	// wgmma is what is asked of products: see Plan.Wgmma.
 	wgmma int
 	// forms are those that are asked for, by name.
@@ -112,6 +114,7 @@ func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
 		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, freeOf: map[[2]*ir.Value][]int{}}
+	m.misaligned = misalignedOf(f, t)
 	for i, a := range f.Axes {
 		m.place[a] = i
 		switch {
