@@ -41,6 +41,8 @@ type model struct {
 	stored   []storedTile // tiles with the result of a contraction, which stores arrange anew
 	taken    []tile       // tiles that are read at computed positions, from shared memory
 	loops    []*ir.Op
+	// roles are those of the operands of products, as block.WgmmaRoles gives them.
+	roles map[*ir.Op]block.Roles
 	// occupancy and cluster are the blocks that are to share a multiprocessor and a cluster, 0 where nothing is
 	// asked; split is the blocks that share an axis, 0 or 1 for none.
 	occupancy, cluster int
@@ -111,7 +113,7 @@ type operand struct {
 func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
-		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, freeOf: map[[2]*ir.Value][]int{}}
+		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}}
 	for i, a := range f.Axes {
 		m.place[a] = i
 		switch {
@@ -227,6 +229,9 @@ func (m *model) firstOnly(cond *ir.Value) []int {
 
 func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
 	m.contracts = true
+	if roles, ok := block.WgmmaRoles(op); ok {
+		m.roles[op] = roles
+	}
 	x, y := op.Args[0].Type, op.Args[1].Type
 	for _, a := range op.Over {
 		m.contracted[m.place[a]] = true
