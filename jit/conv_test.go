@@ -1,6 +1,7 @@
 package jit_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/block"
 	"tilec/jit/compile"
+	"tilec/jit/cuda"
 	"tilec/jit/jittest"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -347,6 +349,142 @@ kernel crossed(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[N]) -> y: f32[N, O, W,
 		require.NoError(t, err)
 		assert.Equal(t, one, l.Func.Axis("h_v") != nil, program.Kernels[i].Name)
 		assert.Equal(t, one, strings.Contains(text, "load x: {h_v"), text)
+	}
+}
+
+// Products of little depth are bound by memory: blocks stay, two teams of warps take turns, and boxes with all of the depth come for the tiles ahead in a
+// loop of one step, in whole lines, as results go. So are pointwise convolutions, and they read each image once.
+func TestProductsOfLittleDepthStay(t *testing.T) {
+	const source = `
+kernel last<T: float>(x: T[N, H, W, C], w: T[O, C]) -> y: T[N, H, W, O] {
+    y[n, h, v, o] = sum(x[n, h, v, c] * w[o, c], over c) as T
+}
+
+kernel first<T: float>(x: T[N, C, H, W], w: T[O, C]) -> y: T[N, O, H, W] {
+    y[n, o, h, v] = sum(x[n, c, h, v] * w[o, c], over c) as T
+}
+
+kernel product<T: float>(x: T[M, K], w: T[N, K]) -> y: T[M, N] {
+    y[i, j] = sum(x[i, k] * w[j, k], over k) as T
+}`
+	program, problems := jit.Load("pointwise.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for i, dims := range []map[string]int64{
+		{"N": 32, "C": 64, "H": 56, "W": 56, "O": 64}, {"N": 32, "C": 64, "H": 56, "W": 56, "O": 64}, {"M": 100352, "K": 64, "N": 64},
+	} {
+		s, err := jit.Specialise(program.Kernels[i], jit.Options{Types: map[string]lang.DType{"T": lang.BF16}, Dims: dims})
+		require.NoError(t, err)
+		l, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		text, err := l.Block()
+		require.NoError(t, err)
+		for _, has := range []string{"2 teams of warps take turns", "copied by a warp of its own", " 64} of bf16", "store y by the TMA"} {
+			assert.Contains(t, text, has, l.Plan)
+		}
+	}
+
+	k := jittest.Load(t, "pointwise.tile", source)
+	for _, d := range []lang.DType{lang.BF16, lang.F32} {
+		for _, persist := range []int64{0, 1, 2} {
+			const rows, depth, columns = 300, 64, 72
+			x, w := small(d, rows, depth), small(d, columns, depth)
+			y := k.Run(t, "product", jit.Options{Pins: map[string]int64{"BI": 64, "BJ": 64, "k": depth, "warps": 4, "stages": 4, "persist": persist}}, x, w)[0]
+			for i := range rows * columns {
+				sum := 0.0
+				for at := range depth {
+					sum += x.Float(i/columns*depth+at) * w.Float(i%columns*depth+at)
+				}
+				rounded := jittest.NewArray(d, 1)
+				rounded.SetFloat(0, sum)
+				require.Equal(t, rounded.Float(0), y.Float(i), "%s, persist=%d: row %d, column %d", d, persist, i/columns, i%columns)
+			}
+		}
+	}
+}
+
+// Results go by matrices to shared memory, and from there by boxes, whether they lie along the product's columns, or along its rows, or have several axes
+// of rows, as convolutions with channels first and last have them; and no product waits for that.
+func TestResultsGoByMatrices(t *testing.T) {
+	const source = `
+kernel columns(x: bf16[M, K], w: bf16[N, K]) -> y: bf16[M, N] {
+    y[i, j] = sum(x[i, k] * w[j, k], over k) as bf16
+}
+
+kernel rows(x: bf16[M, K], w: bf16[N, K]) -> y: bf16[N, M] {
+    y[j, i] = sum(x[i, k] * w[j, k], over k) as bf16
+}
+
+kernel across(x: bf16[K, M], w: bf16[N, K]) -> y: bf16[N, M] {
+    y[j, i] = sum(x[k, i] * w[j, k], over k) as bf16
+}
+
+kernel window(x: bf16[B, H, W, K], w: bf16[N, R, S, K]) -> y: bf16[B, H, W, N] {
+    y[b, h, v, j] = sum((x[b, h + r - 1, v + s - 1, k] else 0) * w[j, r, s, k], over (r, s, k)) as bf16
+}`
+	program, problems := jit.Load("results.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	assembler, missing := cuda.FindAssembler()
+	k := jittest.Load(t, "results.tile", source)
+	const rows, columns, depth = 136, 72, 128
+	for _, kernel := range program.Kernels {
+		for _, persist := range []int64{0, 1, 2} {
+			about := fmt.Sprintf("%s, persist=%d", kernel.Name, persist)
+			pins := map[string]int64{"BI": 64, "BJ": 64, "k": 64, "warps": 4, "stages": 4, "persist": persist}
+			x, w, dims := small(lang.BF16, rows, depth), small(lang.BF16, columns, depth), map[string]int64{"M": rows, "N": columns, "K": depth}
+			at := func(i, k int) int { return i*depth + k }
+			switch kernel.Name {
+			case "across":
+				x, at = small(lang.BF16, depth, rows), func(i, k int) int { return k*rows + i }
+			case "window":
+				x, w = small(lang.BF16, 1, 8, 17, depth), small(lang.BF16, columns, 3, 3, depth)
+				dims = map[string]int64{"B": 1, "H": 8, "W": 17, "N": columns, "R": 3, "S": 3, "K": depth}
+				pins = map[string]int64{"BB": 1, "BH": 8, "BV": 8, "BJ": 64, "r": 1, "s": 1, "k": 64, "warps": 4, "stages": 4, "persist": persist}
+			}
+			s, err := jit.Specialise(kernel, jit.Options{Dims: dims, Pins: pins})
+			require.NoError(t, err, about)
+			l, err := compile.Lower(s, machine, nil)
+			require.NoError(t, err, about)
+			text, err := l.Block()
+			require.NoError(t, err, about)
+			turned := kernel.Name == "rows" || kernel.Name == "across"
+			require.Contains(t, text, "four matrices of 8x8 at a time", about)
+			require.Equal(t, turned, strings.Contains(text, "at a time, turned"), about)
+			if missing == nil {
+				ptx, err := l.PTX()
+				require.NoError(t, err, about)
+				_, log, err := assembler.Compile(context.Background(), []byte(ptx), machine.Name, cuda.CompileOptions{Verbose: true})
+				require.NoError(t, err, about)
+				assert.NotContains(t, log, "C75", about)
+			}
+			y := k.Run(t, kernel.Name, jit.Options{Pins: pins}, x, w)[0]
+			for i := range rows {
+				for j := range columns {
+					sum := 0.0
+					for k := range depth {
+						if kernel.Name != "window" {
+							sum += x.Float(at(i, k)) * w.Float(j*depth+k)
+							continue
+						}
+						for tap := range 9 {
+							if h, v := i/17+tap/3-1, i%17+tap%3-1; h >= 0 && h < 8 && v >= 0 && v < 17 {
+								sum += x.Float((h*17+v)*depth+k) * w.Float((j*9+tap)*depth+k)
+							}
+						}
+					}
+					rounded := jittest.NewArray(lang.BF16, 1)
+					rounded.SetFloat(0, sum)
+					place := i*columns + j
+					if turned {
+						place = j*rows + i
+					}
+					require.Equal(t, rounded.Float(0), y.Float(place), "%s: row %d, column %d", about, i, j)
+				}
+			}
+		}
 	}
 }
 
