@@ -351,8 +351,21 @@ kernel crossed(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[N]) -> y: f32[N, O, W,
 
 	program, problems := jit.Load("pointwise.tile", []byte(source), nil)
 	require.Empty(t, problems)
+	assert.True(t, jit.KernelFunction(program.Kernels[0]).CanPin("h_v"))
+	assert.False(t, jit.KernelFunction(program.Kernels[0]).CanPin("v_h"))
 	machine, err := target.Find("sm_90a")
 	require.NoError(t, err)
+	for i, extent := range []int64{128, 0, 0} {
+		s, err := jit.Specialise(program.Kernels[i], jit.Options{Dims: map[string]int64{"N": 32, "C": 64, "H": 56, "W": 56, "O": 256}, Pins: map[string]int64{"h_v": 128}})
+		require.NoError(t, err)
+		l, err := compile.Lower(s, machine, nil)
+		if extent == 0 { // they are two
+			require.ErrorContains(t, err, "has no such parameter")
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, extent, l.Plan.Extents["h_v"])
+	}
 	for i, one := range []bool{true, false, false} {
 		s, err := jit.Specialise(program.Kernels[i], jit.Options{Dims: map[string]int64{"N": 32, "C": 64, "H": 56, "W": 56, "O": 256}})
 		require.NoError(t, err)
