@@ -59,12 +59,12 @@ func (f *Function) options(args Args) (Options, error) {
 				return fail("is %v, must be a lang.DType that %s: %s allows", value, name, p.Bound)
 			}
 			o.Types[name] = d
-		case slices.ContainsFunc(f.Dims, symbol), slices.Contains(f.Tiles, name):
+		case slices.ContainsFunc(f.Dims, symbol), f.CanPin(name):
 			l, err := scalarOf(lang.I64, value)
 			if err != nil {
 				return fail("%v", err)
 			}
-			if slices.Contains(f.Tiles, name) {
+			if !slices.ContainsFunc(f.Dims, symbol) {
 				if least := lang.LeastPin(name); l.Int < least {
 					return fail("a pin is an integer of %d or more, not %d", least, l.Int)
 				}

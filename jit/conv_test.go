@@ -1,6 +1,9 @@
 package jit_test
 
 import (
+	"context"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -8,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/block"
 	"tilec/jit/compile"
+	"tilec/jit/cuda"
 	"tilec/jit/jittest"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -30,6 +35,24 @@ kernel valid<T: float>(x: T[N, H, W, C], w: T[O, R, S, C]) -> y: f32[N, H - R + 
 
 kernel strided<T: float>(x: T[N, H, W, C], w: T[O, R, S, C]) -> y: f32[N, H / 2, W / 2, O] {
     y[n, h, v, o] = sum((x[n, 2 * h + r - R / 2, 2 * v + s - S / 2, c] else 0) * w[o, r, s, c], over (c, r, s))
+}
+
+kernel turned<T: float>(x: T[N, H, W, C], w: T[O, R, S, C]) -> y: f32[N, H, W, O] {
+    y[n, h, v, o] = sum(w[o, r, s, c] * (x[n, h + r - R / 2, v + s - S / 2, c] else 0), over (c, r, s))
+}
+
+kernel bytes(x: i8[N, H, W, C], w: i8[O, R, S, C]) -> y: i32[N, H, W, O] {
+    y[n, h, v, o] = sum((x[n, h + r - R / 2, v + s - S / 2, c] else 0) * w[o, r, s, c], over (c, r, s))
+}
+
+@approx
+kernel octets(x: f8e4m3[N, H, W, C], w: f8e4m3[O, R, S, C]) -> y: f32[N, H, W, O] {
+    y[n, h, v, o] = sum((x[n, h + r - R / 2, v + s - S / 2, c] else 0) * w[o, r, s, c], over (c, r, s))
+}
+
+@precision(ieee)
+kernel whole(x: f32[N, H, W, C], w: f32[O, R, S, C]) -> y: f32[N, H, W, O] {
+    y[n, h, v, o] = sum((x[n, h + r - R / 2, v + s - S / 2, c] else 0) * w[o, r, s, c], over (c, r, s))
 }`
 
 // small is whole numbers of few bits, the same of each place, so that every sum is exact.
@@ -59,8 +82,10 @@ func TestConvolutions(t *testing.T) {
 		{2, 6, 6, 20, 9, 3, 3, map[string]int64{"BN": 1, "BH": 4, "BV": 8, "BO": 16, "c": 16, "r": 1, "s": 1, "warps": 4, "stages": 3}},
 		{1, 8, 8, 32, 16, 3, 3, nil},
 	} {
-		for _, d := range []lang.DType{lang.BF16, lang.F32} {
-			for _, name := range []string{"last", "first", "valid", "strided"} {
+		for d, names := range map[lang.DType][]string{
+			lang.BF16: {"last", "first", "valid", "strided", "turned"}, lang.F32: {"last", "first", "valid", "strided", "turned", "whole"}, lang.I8: {"bytes"}, lang.F8E4M3: {"octets"},
+		} {
+			for _, name := range names {
 				shape := []int64{int64(c.n), int64(c.h), int64(c.w), int64(c.c)}
 				window := []int64{int64(c.o), int64(c.r), int64(c.s), int64(c.c)}
 				at := func(b, h, v, ch int) int { return ((b*c.h+h)*c.w+v)*c.c + ch }
@@ -109,24 +134,115 @@ func TestConvolutions(t *testing.T) {
 }
 
 // A convolution whose channels lie innermost is a product of boxes: one loop through channels and window, in whose steps a warp of its own copies
-// boxes of the image, moved by the window and 0 beyond the border, and of the weights, and wgmma multiplies them.
+// boxes of the image, moved by the window and 0 beyond the border, and of the weights, and wgmma multiplies them: of any elements, f32 rounded by
+// the copies, and whichever operand is written first. The planner counts on it.
 func TestConvolutionsAreProductsOfBoxes(t *testing.T) {
 	program, problems := jit.Load("conv.tile", []byte(convolutions), nil)
 	require.Empty(t, problems)
 	machine, err := target.Find("sm_90a")
 	require.NoError(t, err)
-	for _, c := range []struct{ channels, size, window int64 }{{64, 56, 3}, {128, 28, 3}, {256, 14, 3}, {64, 56, 7}} {
-		s, err := jit.Specialise(program.Kernels[0], jit.Options{Types: map[string]lang.DType{"T": lang.BF16}, Dims: map[string]int64{
-			"N": 32, "C": c.channels, "H": c.size, "W": c.size, "O": c.channels, "R": c.window, "S": c.window}})
-		require.NoError(t, err)
-		l, err := compile.Lower(s, machine, nil)
-		require.NoError(t, err)
-		text, err := l.Block()
-		require.NoError(t, err)
-		assert.Contains(t, text, "copied by a warp of its own", c)
-		assert.Contains(t, text, "by wgmma", c)
-		assert.Equal(t, 1, strings.Count(text, "loop over"), "%v: one loop:\n%s", c, text)
+	of := map[string][]lang.DType{"last": {lang.BF16, lang.F32}, "turned": {lang.BF16, lang.F32}, "bytes": {lang.I8}, "octets": {lang.F8E4M3}}
+	for _, k := range program.Kernels {
+		for _, d := range of[k.Name] {
+			for _, c := range []struct{ channels, size, window int64 }{{64, 56, 3}, {128, 28, 3}, {256, 14, 3}, {64, 56, 7}} {
+				about := fmt.Sprint(k.Name, " ", d, " ", c)
+				o := jit.Options{Dims: map[string]int64{
+					"N": 32, "C": c.channels, "H": c.size, "W": c.size, "O": c.channels, "R": c.window, "S": c.window}}
+				if k.Name == "last" || k.Name == "turned" {
+					o.Types = map[string]lang.DType{"T": d}
+				}
+				s, err := jit.Specialise(k, o)
+				require.NoError(t, err, about)
+				l, err := compile.Lower(s, machine, nil)
+				require.NoError(t, err, about)
+				text, err := l.Block()
+				require.NoError(t, err, about)
+				assert.Contains(t, text, "copied by a warp of its own", about)
+				assert.Contains(t, text, "by wgmma", about)
+				assert.Equal(t, 1, strings.Count(text, "loop over"), "%s: one loop:\n%s", about, text)
+				assert.Equal(t, d == lang.F32, strings.Count(text, "rounded to tf32") == 2, "%s:\n%s", about, text)
+				assert.Positive(t, l.Plan.Resident, "%s: blocks that the planner counts as of wgmma: %s", about, l.Plan)
+			}
+		}
 	}
+}
+
+// What products of f32 read of an image and of weights is rounded to tf32, to nearest, by the copies for wgmma as by the instructions before mma.sync; with
+// @precision(ieee) it is not. An operand times one weight that is 1, at one place of the window, is that operand.
+func TestConvolutionsRoundToTF32(t *testing.T) {
+	const n, h, w, c, o = 2, 5, 9, 32, 64
+	number := func(i int) float32 { // never between two numbers of tf32
+		return (1 + float32(i*7919%8192*2+1)/32768) * float32((1+i%5)*(1-i%2*2))
+	}
+	array := func(at func(i int) float32, shape ...int64) *jittest.Array {
+		x := jittest.NewArray(lang.F32, shape...)
+		for i := range len(x.Data) / 4 {
+			x.SetFloat(i, float64(at(i)))
+		}
+		return x
+	}
+	channel := func(of int) int { return (of*5 + 3) % c }
+	const row, column = 2, 0 // the place of the window
+	image, weights := array(number, n, h, w, c), array(func(i int) float32 {
+		if i%c == channel(i/c/9) && i/c%9 == row*3+column {
+			return 1
+		}
+		return 0
+	}, o, 3, 3, c)
+	// One position of the image is 1, in each channel of another image.
+	ones := array(func(i int) float32 {
+		if i/c%(h*w) == 2*w+4 && i%c == 7+i/c/(h*w) {
+			return 1
+		}
+		return 0
+	}, n, h, w, c)
+	numbers := array(number, o, 3, 3, c)
+	d, err := jit.OpenDevice("emu") // the CPU does not round
+	require.NoError(t, err)
+	defer d.Close()
+	module, err := jit.NewCompiler(d, nil).Load("conv.tile", []byte(convolutions))
+	require.NoError(t, err)
+	call := func(kernel string, x, w *jittest.Array, pins map[string]int64) *jittest.Array {
+		args := jit.Args{"x": x, "w": w}
+		for name, n := range pins {
+			args[name] = n
+		}
+		out, err := module.Call(kernel, args)
+		require.NoError(t, err)
+		return out["y"]
+	}
+	pins := map[string]int64{"BN": 1, "BH": 8, "BV": 8, "BO": 64, "c": 32, "r": 1, "s": 1, "warps": 4, "stages": 3}
+	for _, as := range []struct {
+		kernel string
+		wgmma  int64
+		round  func(float32) float32
+	}{{"last", block.WgmmaAlways, tf32}, {"last", block.WgmmaNever, tf32}, {"whole", 0, func(x float32) float32 { return x }}} {
+		pins["wgmma"] = as.wgmma
+		if as.wgmma == 0 {
+			delete(pins, "wgmma")
+		}
+		first := call(as.kernel, image, weights, pins)
+		second := call(as.kernel, ones, numbers, pins)
+		for i := range n * h * w * o {
+			of, v, y, b := i%o, i/o%w, i/o/w%h, i/o/w/h
+			want := float32(0)
+			if at, to := y+row-1, v+column-1; at >= 0 && at < h && to >= 0 && to < w {
+				want = as.round(number(((b*h+at)*w+to)*c + channel(of)))
+			}
+			require.Equal(t, float64(want), first.Float(i), "%s, wgmma=%d: image %d, row %d, column %d, channel %d", as.kernel, as.wgmma, b, y, v, of)
+			want = 0
+			if r, s := 2-y+1, 4-v+1; r >= 0 && r < 3 && s >= 0 && s < 3 {
+				want = as.round(number(((of*3+r)*3+s)*c + 7 + b))
+			}
+			require.Equal(t, float64(want), second.Float(i), "%s, wgmma=%d: weights of channel %d, image %d, row %d, column %d", as.kernel, as.wgmma, of, b, y, v)
+		}
+	}
+}
+
+// tf32 is a number rounded to nearest at 10 bits of fraction.
+func tf32(x float32) float32 {
+	bits := math.Float32bits(x)
+	return math.Float32frombits((bits + 0xfff + bits>>13&1) &^ 0x1fff)
 }
 
 // Where channels do not lie innermost, launches before the product's copy the operands so: of the kernel by itself, and in a graph, behind launches
@@ -168,28 +284,30 @@ func TestWhichConvolutionsAreLaidOutAnew(t *testing.T) {
 	defer d.Close()
 	program, problems := jit.Load("conv.tile", []byte(convolutions), nil)
 	require.Empty(t, problems)
-	launches := func(kernel int, images int64, pins map[string]int64) (text string) {
+	launches := func(kernel int, elements lang.DType, images int64, pins map[string]int64) (text string) {
 		var args []jit.Value
 		for _, shape := range [][]int64{{images, 64, 56, 56}, {64, 64, 3, 3}} {
 			if kernel == 0 {
 				shape = []int64{shape[0], shape[2], shape[3], shape[1]}
 			}
-			m, err := d.Alloc(2 * shape[0] * shape[1] * shape[2] * shape[3])
+			m, err := d.Alloc(int64(elements.Size()) * shape[0] * shape[1] * shape[2] * shape[3])
 			require.NoError(t, err)
 			defer d.Free(m)
-			args = append(args, jit.TensorValue(&jit.Tensor{DType: lang.BF16, Shape: shape, Memory: m}))
+			args = append(args, jit.TensorValue(&jit.Tensor{DType: elements, Shape: shape, Memory: m}))
 		}
 		p, err := jit.NewCompiler(d, nil).BindKernel(program.Kernels[kernel], args, jit.Options{Pins: pins, Dump: func(pass, after string) { text += pass + " " + after }})
 		require.NoError(t, err)
 		p.Close()
 		return text
 	}
-	text := launches(1, 32, nil)
-	assert.Equal(t, 2, strings.Count(text, "= relayout("), text)
-	assert.Contains(t, text, "x %0:bf16[32, 64, 56, 56] strides [200704, 1, 3584, 64]")
-	assert.Empty(t, launches(1, 1, nil), "of one image")
-	assert.Empty(t, launches(1, 32, map[string]int64{"relayout": 1}))
-	assert.Empty(t, launches(0, 32, nil), "channels are innermost")
+	for _, elements := range []lang.DType{lang.BF16, lang.F32} {
+		text := launches(1, elements, 32, nil)
+		assert.Equal(t, 2, strings.Count(text, "= relayout("), text)
+		assert.Contains(t, text, fmt.Sprintf("x %%0:%s[32, 64, 56, 56] strides [200704, 1, 3584, 64]", elements))
+		assert.Empty(t, launches(1, elements, 1, nil), "of one image")
+		assert.Empty(t, launches(1, elements, 32, map[string]int64{"relayout": 1}))
+		assert.Empty(t, launches(0, elements, 32, nil), "channels are innermost")
+	}
 }
 
 // A convolution over channels alone is a plain product: rows and columns of an image are one axis, whose positions lie one behind the other. Where something
@@ -212,7 +330,11 @@ kernel crossed(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[N]) -> y: f32[N, O, W,
 		for _, name := range []string{"plain", "rows", "crossed"} {
 			x, w := small(lang.BF16, int64(c.n), int64(c.c), int64(c.h), int64(c.w)), small(lang.BF16, int64(c.o), int64(c.c))
 			z := small(lang.F32, map[string][]int64{"plain": {int64(c.n), int64(c.o), int64(c.h), int64(c.w)}, "rows": {int64(c.h)}, "crossed": {int64(c.n)}}[name]...)
-			y := k.Run(t, name, jit.Options{}, x, w, z)[0]
+			var options jit.Options
+			if name == "plain" && c.c == 64 && jittest.OnGPU(t) { // blocks that stay, a step each
+				options.Pins = map[string]int64{"BN": 1, "h_v": 64, "BO": 64, "c": 64, "warps": 4, "stages": 4, "persist": 2}
+			}
+			y := k.Run(t, name, options, x, w, z)[0]
 			for i := range c.n * c.o * c.h * c.w {
 				v, h, o, n := i%c.w, i/c.w%c.h, i/c.w/c.h%c.o, i/c.w/c.h/c.o
 				sum := map[string]float64{"plain": 0, "rows": z.Float(min(h, len(z.Data)/4-1)), "crossed": z.Float(min(n, len(z.Data)/4-1))}[name]
@@ -233,8 +355,21 @@ kernel crossed(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[N]) -> y: f32[N, O, W,
 
 	program, problems := jit.Load("pointwise.tile", []byte(source), nil)
 	require.Empty(t, problems)
+	assert.True(t, jit.KernelFunction(program.Kernels[0]).CanPin("h_v"))
+	assert.False(t, jit.KernelFunction(program.Kernels[0]).CanPin("v_h"))
 	machine, err := target.Find("sm_90a")
 	require.NoError(t, err)
+	for i, extent := range []int64{128, 0, 0} {
+		s, err := jit.Specialise(program.Kernels[i], jit.Options{Dims: map[string]int64{"N": 32, "C": 64, "H": 56, "W": 56, "O": 256}, Pins: map[string]int64{"h_v": 128}})
+		require.NoError(t, err)
+		l, err := compile.Lower(s, machine, nil)
+		if extent == 0 { // they are two
+			require.ErrorContains(t, err, "has no such parameter")
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, extent, l.Plan.Extents["h_v"])
+	}
 	for i, one := range []bool{true, false, false} {
 		s, err := jit.Specialise(program.Kernels[i], jit.Options{Dims: map[string]int64{"N": 32, "C": 64, "H": 56, "W": 56, "O": 256}})
 		require.NoError(t, err)
@@ -244,6 +379,142 @@ kernel crossed(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[N]) -> y: f32[N, O, W,
 		require.NoError(t, err)
 		assert.Equal(t, one, l.Func.Axis("h_v") != nil, program.Kernels[i].Name)
 		assert.Equal(t, one, strings.Contains(text, "load x: {h_v"), text)
+	}
+}
+
+// Products of little depth are bound by memory: blocks stay, two teams of warps take turns, and boxes with all of the depth come for the tiles ahead in a
+// loop of one step, in whole lines, as results go. So are pointwise convolutions, and they read each image once.
+func TestProductsOfLittleDepthStay(t *testing.T) {
+	const source = `
+kernel last<T: float>(x: T[N, H, W, C], w: T[O, C]) -> y: T[N, H, W, O] {
+    y[n, h, v, o] = sum(x[n, h, v, c] * w[o, c], over c) as T
+}
+
+kernel first<T: float>(x: T[N, C, H, W], w: T[O, C]) -> y: T[N, O, H, W] {
+    y[n, o, h, v] = sum(x[n, c, h, v] * w[o, c], over c) as T
+}
+
+kernel product<T: float>(x: T[M, K], w: T[N, K]) -> y: T[M, N] {
+    y[i, j] = sum(x[i, k] * w[j, k], over k) as T
+}`
+	program, problems := jit.Load("pointwise.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for i, dims := range []map[string]int64{
+		{"N": 32, "C": 64, "H": 56, "W": 56, "O": 64}, {"N": 32, "C": 64, "H": 56, "W": 56, "O": 64}, {"M": 100352, "K": 64, "N": 64},
+	} {
+		s, err := jit.Specialise(program.Kernels[i], jit.Options{Types: map[string]lang.DType{"T": lang.BF16}, Dims: dims})
+		require.NoError(t, err)
+		l, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		text, err := l.Block()
+		require.NoError(t, err)
+		for _, has := range []string{"2 teams of warps take turns", "copied by a warp of its own", " 64} of bf16", "store y by the TMA"} {
+			assert.Contains(t, text, has, l.Plan)
+		}
+	}
+
+	k := jittest.Load(t, "pointwise.tile", source)
+	for _, d := range []lang.DType{lang.BF16, lang.F32} {
+		for _, persist := range []int64{0, 1, 2} {
+			const rows, depth, columns = 300, 64, 72
+			x, w := small(d, rows, depth), small(d, columns, depth)
+			y := k.Run(t, "product", jit.Options{Pins: map[string]int64{"BI": 64, "BJ": 64, "k": depth, "warps": 4, "stages": 4, "persist": persist}}, x, w)[0]
+			for i := range rows * columns {
+				sum := 0.0
+				for at := range depth {
+					sum += x.Float(i/columns*depth+at) * w.Float(i%columns*depth+at)
+				}
+				rounded := jittest.NewArray(d, 1)
+				rounded.SetFloat(0, sum)
+				require.Equal(t, rounded.Float(0), y.Float(i), "%s, persist=%d: row %d, column %d", d, persist, i/columns, i%columns)
+			}
+		}
+	}
+}
+
+// Results go by matrices to shared memory, and from there by boxes, whether they lie along the product's columns, or along its rows, or have several axes
+// of rows, as convolutions with channels first and last have them; and no product waits for that.
+func TestResultsGoByMatrices(t *testing.T) {
+	const source = `
+kernel columns(x: bf16[M, K], w: bf16[N, K]) -> y: bf16[M, N] {
+    y[i, j] = sum(x[i, k] * w[j, k], over k) as bf16
+}
+
+kernel rows(x: bf16[M, K], w: bf16[N, K]) -> y: bf16[N, M] {
+    y[j, i] = sum(x[i, k] * w[j, k], over k) as bf16
+}
+
+kernel across(x: bf16[K, M], w: bf16[N, K]) -> y: bf16[N, M] {
+    y[j, i] = sum(x[k, i] * w[j, k], over k) as bf16
+}
+
+kernel window(x: bf16[B, H, W, K], w: bf16[N, R, S, K]) -> y: bf16[B, H, W, N] {
+    y[b, h, v, j] = sum((x[b, h + r - 1, v + s - 1, k] else 0) * w[j, r, s, k], over (r, s, k)) as bf16
+}`
+	program, problems := jit.Load("results.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	assembler, missing := cuda.FindAssembler()
+	k := jittest.Load(t, "results.tile", source)
+	const rows, columns, depth = 136, 72, 128
+	for _, kernel := range program.Kernels {
+		for _, persist := range []int64{0, 1, 2} {
+			about := fmt.Sprintf("%s, persist=%d", kernel.Name, persist)
+			pins := map[string]int64{"BI": 64, "BJ": 64, "k": 64, "warps": 4, "stages": 4, "persist": persist}
+			x, w, dims := small(lang.BF16, rows, depth), small(lang.BF16, columns, depth), map[string]int64{"M": rows, "N": columns, "K": depth}
+			at := func(i, k int) int { return i*depth + k }
+			switch kernel.Name {
+			case "across":
+				x, at = small(lang.BF16, depth, rows), func(i, k int) int { return k*rows + i }
+			case "window":
+				x, w = small(lang.BF16, 1, 8, 17, depth), small(lang.BF16, columns, 3, 3, depth)
+				dims = map[string]int64{"B": 1, "H": 8, "W": 17, "N": columns, "R": 3, "S": 3, "K": depth}
+				pins = map[string]int64{"BB": 1, "BH": 8, "BV": 8, "BJ": 64, "r": 1, "s": 1, "k": 64, "warps": 4, "stages": 4, "persist": persist}
+			}
+			s, err := jit.Specialise(kernel, jit.Options{Dims: dims, Pins: pins})
+			require.NoError(t, err, about)
+			l, err := compile.Lower(s, machine, nil)
+			require.NoError(t, err, about)
+			text, err := l.Block()
+			require.NoError(t, err, about)
+			turned := kernel.Name == "rows" || kernel.Name == "across"
+			require.Contains(t, text, "four matrices of 8x8 at a time", about)
+			require.Equal(t, turned, strings.Contains(text, "at a time, turned"), about)
+			if missing == nil {
+				ptx, err := l.PTX()
+				require.NoError(t, err, about)
+				_, log, err := assembler.Compile(context.Background(), []byte(ptx), machine.Name, cuda.CompileOptions{Verbose: true})
+				require.NoError(t, err, about)
+				assert.NotContains(t, log, "C75", about)
+			}
+			y := k.Run(t, kernel.Name, jit.Options{Pins: pins}, x, w)[0]
+			for i := range rows {
+				for j := range columns {
+					sum := 0.0
+					for k := range depth {
+						if kernel.Name != "window" {
+							sum += x.Float(at(i, k)) * w.Float(j*depth+k)
+							continue
+						}
+						for tap := range 9 {
+							if h, v := i/17+tap/3-1, i%17+tap%3-1; h >= 0 && h < 8 && v >= 0 && v < 17 {
+								sum += x.Float((h*17+v)*depth+k) * w.Float((j*9+tap)*depth+k)
+							}
+						}
+					}
+					rounded := jittest.NewArray(lang.BF16, 1)
+					rounded.SetFloat(0, sum)
+					place := i*columns + j
+					if turned {
+						place = j*rows + i
+					}
+					require.Equal(t, rounded.Float(0), y.Float(place), "%s: row %d, column %d", about, i, j)
+				}
+			}
+		}
 	}
 }
 

@@ -122,6 +122,30 @@ func KernelFunction(k *typed.Kernel) *Function {
 	return f
 }
 
+// CanPin reports a name that a launch may pin: one of Tiles, or two axes of a kernel's grid, as `h_v`, that the compiler may make one.
+func (f *Function) CanPin(name string) bool {
+	if f == nil {
+		return false
+	}
+	if slices.Contains(f.Tiles, name) {
+		return true
+	}
+	if f.Kernel == nil {
+		return false
+	}
+	last := ""
+	for _, a := range f.Kernel.Axes {
+		if a.Kind != typed.GridAxis {
+			continue
+		}
+		if last != "" && name == last+"_"+a.Name {
+			return true
+		}
+		last = a.Name
+	}
+	return false
+}
+
 func graphFunction(g *typed.Graph) *Function {
 	f := &Function{Name: g.Name, Graph: g, Types: g.TypeParams, Consts: g.Consts, Dims: g.Dims, Params: g.Params, SizeHints: g.SizeHints, TypeHints: g.TypeHints}
 	for _, o := range g.Outputs {

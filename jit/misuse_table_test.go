@@ -309,6 +309,10 @@ var misuses = []wrongUse{
 		return second(jit.KernelFunction(w.kernel("copy")).On(new(jit.Compiler)).Bind(jit.Args{"x": w.x}))
 	}, jit.ErrUnset},
 	{"Function.Names", "nil", func(*world) error { return none(int64(len((*jit.Function)(nil).Names()))) }, nil},
+	{"Function.CanPin", "nil, or no name", func(w *world) error {
+		_ = (*jit.Function)(nil).CanPin("BM") || new(jit.Function).CanPin("i_j") || jit.KernelFunction(w.kernel("copy")).CanPin("")
+		return nil
+	}, nil},
 	{"Function.Leaf", "nil", func(*world) error { (*jit.Function)(nil).Leaf("x"); return nil }, nil},
 	{"Function.Leaf", "what is no path", func(w *world) error { jit.KernelFunction(w.kernel("copy")).Leaf("x[.].["); return nil }, nil},
 	{"KernelFunction", "nil", func(*world) error { return second(jit.KernelFunction(nil).Bind(nil)) }, jit.ErrUnset},

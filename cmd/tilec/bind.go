@@ -203,15 +203,13 @@ func (b *binding) classify(a *argument) error {
 			return b.bindType(p, d)
 		}
 	}
-	for _, tile := range b.to.Tiles {
-		if tile == a.name {
-			n, err := strconv.ParseInt(a.text, 0, 64)
-			if least := lang.LeastPin(tile); err != nil || n < least {
-				return fmt.Errorf("a pin is an integer of %d or more", least)
-			}
-			b.pins[tile] = n
-			return nil
+	if b.to.CanPin(a.name) {
+		n, err := strconv.ParseInt(a.text, 0, 64)
+		if least := lang.LeastPin(a.name); err != nil || n < least {
+			return fmt.Errorf("a pin is an integer of %d or more", least)
 		}
+		b.pins[a.name] = n
+		return nil
 	}
 	names := b.to.Names()
 	if near := lang.Nearest(a.name, names); near != "" {

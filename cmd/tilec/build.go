@@ -378,12 +378,7 @@ func (a *app) lowerKernel(k *typed.Kernel, options jit.Options, form emission, t
 func belongs(k *typed.Kernel, name string) bool {
 	c := jit.KernelFunction(k)
 	c.Params = nil // shapes and values of parameters are for a launch
-	for _, n := range c.Names() {
-		if n == name {
-			return true
-		}
-	}
-	return false
+	return c.CanPin(name) || slices.Contains(c.Names(), name)
 }
 
 func printAST(p *typed.Program) (string, error) {

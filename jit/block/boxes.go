@@ -202,6 +202,8 @@ type BoxStore struct {
 	// Matrices is the rows that lanes name where instructions of four matrices bring the elements to the tile (storedMatrices);
 	// nil where threads store neighbours.
 	Matrices *layout.Layout
+	// Turned: each of these is stored with its rows as columns.
+	Turned bool
 	// Parts is in how many parts the tile goes through shared memory, each of as many panels: 1 where it does as a whole.
 	Parts int
 }
@@ -278,8 +280,8 @@ func (p *Program) boxStore(op *ir.Op) *BoxStore {
 	p.nameMap(b)
 	t.Async = true
 	s := &BoxStore{Tile: t, Box: b, Parts: 1}
-	if rows, ok := storedMatrices(p.Homes[v], t); ok {
-		s.Matrices = &rows
+	if rows, turned, ok := storedMatrices(p.Homes[v], t); ok {
+		s.Matrices, s.Turned = &rows, turned
 	}
 	return s
 }

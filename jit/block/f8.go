@@ -22,7 +22,7 @@ func F8(f *ir.Func, op *ir.Op, t target.Machine) bool {
 			return false
 		}
 	}
-	_, _, ok := WgmmaRoles(op)
+	_, ok := WgmmaRoles(op)
 	return ok
 }
 
@@ -32,7 +32,7 @@ func (p *Program) inF8(c *Product) {
 		return
 	}
 	as := *c
-	if columns, _, _ := WgmmaRoles(c.Op); columns != c.B {
+	if roles, _ := WgmmaRoles(c.Op); roles.Columns != c.B {
 		as.A, as.B, as.M, as.N = c.B, c.A, c.N, c.M
 	}
 	element := func(arg int) lang.DType { return c.Op.Args[arg].Type.DType }

@@ -1,6 +1,7 @@
 package block
 
 import (
+	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/lang"
 )
@@ -102,37 +103,46 @@ func halved(reps []layout.Digit) (two layout.Digit, left []layout.Digit) {
 
 // storedMatrices is the rows of 16 bytes that lanes name where the results of a product, of elements of two bytes, go to a tile by
 // an instruction that stores four matrices of 8x8: a register of the layout is an instruction, whose first pair is at the same
-// place of the tile. Columns change last, so that what they alone need is at hand once. ok is false where the home is not such a
-// product's, or does not fill the tile.
-func storedMatrices(home layout.Layout, t *Tile) (rows layout.Layout, ok bool) {
-	if t.DType.Size() != 2 || len(t.Axes) != 2 || len(home.Reg) < 3 || len(home.Lane) != 5 {
-		return rows, false
+// place of the tile. Columns change last, so that what they alone need is at hand once. Matrices are turned on their way where the
+// tile lies along the product's rows. ok is false where the home is not such a product's, or does not fill the tile.
+func storedMatrices(home layout.Layout, t *Tile) (rows layout.Layout, turned, ok bool) {
+	if t.DType.Size() != 2 || len(t.Axes) < 2 || len(home.Reg) < 3 || len(home.Lane) != 5 {
+		return rows, false, false
 	}
-	column, row := t.Axes[0], t.Axes[1]
-	next := home.Reg[2]
-	if home.Reg[0] != (layout.Digit{Axis: column, Stride: 1, Size: 2}) || home.Reg[1] != (layout.Digit{Axis: row, Stride: 8, Size: 2}) ||
-		next.Axis != column || next.Stride%8 != 0 || next.Size%2 != 0 {
-		return rows, false
-	}
-	for i, d := range home.Lane {
-		want := layout.Digit{Axis: column, Stride: 2 << i, Size: 2}
-		if i >= 2 {
-			want = layout.Digit{Axis: row, Stride: 1 << (i - 2), Size: 2}
+	pair, other, next := home.Reg[0], home.Reg[1], home.Reg[2]
+	column := pair.Axis
+	along := func(a *ir.Axis, digits ...layout.Digit) bool {
+		for i, d := range digits {
+			if d != (layout.Digit{Axis: a, Stride: 1 << i, Size: 2}) {
+				return false
+			}
 		}
-		if d != want {
-			return rows, false
+		return true
+	}
+	turned = column != t.Contiguous()
+	if !along(column, pair, home.Lane[0], home.Lane[1]) || next.Axis != column || next.Stride%8 != 0 || next.Size%2 != 0 ||
+		turned && !along(t.Contiguous(), home.Lane[2:]...) {
+		return rows, false, false
+	}
+	for _, d := range append([]layout.Digit{other}, home.Lane[2:]...) {
+		if d.Axis == nil || d.Axis == column || d.Size != 2 {
+			return rows, false, false
 		}
 	}
 	for i, a := range t.Axes {
 		if home.Physical(a) != t.Extents[i] {
-			return rows, false
+			return rows, false, false
 		}
 	}
-	rows.Lane = append(append(rows.Lane, home.Lane[2:]...), home.Reg[1], layout.Digit{Axis: column, Stride: next.Stride, Size: 2})
+	named := home.Lane[2:]
+	if turned {
+		named = []layout.Digit{pair, home.Lane[0], home.Lane[1]}
+	}
+	rows.Lane = append(append(rows.Lane, named...), other, layout.Digit{Axis: column, Stride: next.Stride, Size: 2})
 	rows.Reg = append(rows.Reg, home.Reg[3:]...)
 	if next.Size > 2 {
 		rows.Reg = append(rows.Reg, layout.Digit{Axis: column, Stride: 2 * next.Stride, Size: next.Size / 2})
 	}
 	rows.Warp = home.Warp
-	return rows, t.Linear(rows)
+	return rows, turned, t.Linear(rows)
 }

@@ -137,6 +137,9 @@ func (w *printer) op(op *ir.Op) {
 		if s.Matrices != nil {
 			how = ", brought there by four matrices of 8x8 at a time"
 		}
+		if s.Turned {
+			how += ", turned"
+		}
 		if s.Parts > 1 {
 			how += fmt.Sprintf(", in %d parts", s.Parts)
 		}

@@ -1,55 +1,81 @@
 package block
 
 import (
+	"slices"
+
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/target"
 	"tilec/lang"
 )
 
-// This file decides which operand of a product plays the rows where wgmma multiplies elements of 8 or 32 bits. It takes those from
-// shared memory only where they lie along the depth: an operand that lies across it, as weights stored [in, out] do, plays the rows,
-// which wgmma takes from registers too. Of f32 wgmma cuts off what tf32 cannot hold: what it reads is rounded by the TMA on its way.
+// This file decides which operand of a product plays the rows where wgmma multiplies. It takes elements of 8 or 32 bits from shared
+// memory only where they lie along the depth: an operand that lies across it, as weights stored [in, out] do, plays the rows, which
+// wgmma takes from registers too. An operand of several axes, as an image is, plays the rows, of whatever elements. Of f32 wgmma cuts off what tf32 cannot hold: what it reads is rounded by the TMA on its way.
 
-// WgmmaRoles gives the argument of a product of elements of 8 or 32 bits that plays the columns where wgmma computes it, and whether
-// the other one, the rows, is loaded from where it lies across the depth; ok is false for a product that wgmma does not take,
-// whatever the extents are.
-func WgmmaRoles(op *ir.Op) (columns int, across, ok bool) {
-	if op.Precision != "" || len(op.Over) != 1 || len(op.Result().Type.Axes) != 2 {
-		return 0, false, false
+// Roles says how wgmma takes the operands of a product.
+type Roles struct {
+	// Columns is the argument that plays the columns.
+	Columns int
+	// Across: the other one, the rows, is loaded from where it lies across the depth.
+	Across bool
+}
+
+// WgmmaRoles gives the roles of a product's operands. Where ok is false, wgmma does not take elements of 8 or 32 bits, whatever the
+// extents are; those of 16 bits it takes as they stand, the first argument as the rows, unless the second has several axes. Of several axes of the depth, as a window has them beside its channels, it takes one, and steps go through the others one by one; the
+// rows may have several axes, as an image has, the columns one.
+func WgmmaRoles(op *ir.Op) (roles Roles, ok bool) {
+	if op.Precision != "" || len(op.Over) == 0 {
+		return roles, false
 	}
-	var loaded, deep [2]bool
+	var loaded, deep, single [2]bool
 	for arg, v := range op.Args[:2] {
 		d := v.Type.DType
 		loaded[arg] = v.Def != nil && v.Def.Code == lang.OpLoad
-		if len(v.Type.Axes) != 2 || d != lang.F32 && d.Bits() != 8 || d == lang.F32 && !(loaded[arg] && copiesAsBoxes(v.Def)) {
-			return 0, false, false
+		if d != lang.F32 && d.Bits() != 8 && d.Bits() != 16 || d == lang.F32 && !(loaded[arg] && copiesAsBoxes(v.Def, op.Over)) {
+			return roles, false
 		}
-		deep[arg] = loaded[arg] && Contiguous(AccessOf(v.Def)) == op.Over[0]
+		deep[arg] = loaded[arg] && slices.Contains(op.Over, Contiguous(AccessOf(v.Def)))
+		single[arg] = len(ir.Without(v.Type.Axes, op.Args[1-arg].Type.Axes)) == 1
 	}
-	switch {
-	case deep[1]:
-		return 1, loaded[0] && !deep[0], true
-	case deep[0]:
-		return 0, loaded[1] && !deep[1], true
+	x, y := op.Args[0].Type, op.Args[1].Type
+	if len(x.Axes)+len(y.Axes) != len(op.Result().Type.Axes)+2*len(op.Over) { // some axes are of both, beside the depth
+		return roles, false
 	}
-	return 0, false, false
+	if op.Args[0].Type.DType.Bits() == 16 {
+		return Roles{}, single[0] && !single[1] && deep[1]
+	}
+	for _, arg := range []int{1, 0} {
+		if deep[arg] && single[arg] {
+			return Roles{arg, loaded[1-arg] && !deep[1-arg]}, true
+		}
+	}
+	return roles, false
 }
 
-// copiesAsBoxes reports a load that boxes may bring, as far as its tensor and its index say: see newBox.
-func copiesAsBoxes(load *ir.Op) bool {
+// copiesAsBoxes reports a load that boxes may bring, as far as its tensor and its index say: see newBox. Steps go one by one through
+// the axes of the depth along which its elements do not lie, so that these do not move within a box.
+func copiesAsBoxes(load *ir.Op, depth []*ir.Axis) bool {
 	t, dims := load.Tensor, AccessOf(load)
-	if !t.ReadOnly() || load.Else() != nil || Contiguous(dims) == nil {
+	along := Contiguous(dims)
+	if !t.ReadOnly() || !zeroElse(load) || along == nil {
 		return false
 	}
-	_, ok := boxUnits(t, dims, false)
+	if len(depth) > 1 {
+		for i := range dims {
+			dims[i].Affine.Terms = slices.DeleteFunc(slices.Clone(dims[i].Affine.Terms), func(x axisTerm) bool {
+				return x.Axis != along && slices.Contains(depth, x.Axis)
+			})
+		}
+	}
+	_, ok := boxUnits(t, dims, true)
 	return ok
 }
 
 // orient makes the operand of a product that lies along the depth its columns, where wgmma then takes the product.
 func (p *Program) orient(c *Product) {
-	columns, _, ok := WgmmaRoles(c.Op)
-	if !ok || columns == c.B || c.MMA.Elements[0] != c.Op.Args[c.A].Type.DType {
+	roles, ok := WgmmaRoles(c.Op)
+	if !ok || roles.Columns == c.B || c.MMA.Elements[0] != c.Op.Args[c.A].Type.DType {
 		return
 	}
 	turned, mma := *c, *c.MMA
@@ -63,11 +89,11 @@ func (p *Program) orient(c *Product) {
 
 // fitsTF32 reports extents with which wgmma takes a product of f32, and that a ring may bring the operands.
 func (p *Program) fitsTF32(c *Product) bool {
-	columns, across, ok := WgmmaRoles(c.Op)
-	if !ok || columns != c.B || p.refused[c.Op] || p.Stages < 2 || !p.Target.Has(target.TMA) {
+	roles, ok := WgmmaRoles(c.Op)
+	if !ok || roles.Columns != c.B || p.refused[c.Op] || p.Stages < 2 || !p.Target.Has(target.TMA) {
 		return false
 	}
-	return TF32Extents(c.M[0].Extent, c.N[0].Extent, c.K[0].Extent, p.Warps, across)
+	return TF32Extents(int64(Volume(c.M)), c.N[0].Extent, c.K[0].Extent, p.Warps, roles.Across)
 }
 
 // TF32Extents reports a tile of a product of f32 that wgmma takes, by so many warps, where the rows lie across the depth or not.

@@ -90,7 +90,7 @@ body:
 func longAxes(f *ir.Func, o *Options) []*ir.Axis {
 	var axes []*ir.Axis
 	for _, a := range f.Axes {
-		if c := o.Chunks[a.Name]; a.Kind == ir.Whole && c > 0 && c < a.Len {
+		if c := o.Chunks[a.Name]; a.Kind == ir.Whole && c > 0 && c <= a.Len {
 			axes = append(axes, a)
 		}
 	}

@@ -41,6 +41,9 @@ const (
 	coarseWeight = 3
 	// accessWeight is what a load or a store of a vector of up to vectorBytes costs, in simple operations.
 	accessWeight, vectorBytes = 4, 16
+	// fragmentRun is how many neighbours of a matrix unit's result an access of a warp stores, where the TMA does not store it: of two
+	// bytes each, half a sector.
+	fragmentRun = 8
 )
 
 // estimate is the predicted cost of a candidate, in seconds, with what it is made of.
@@ -110,7 +113,10 @@ type at struct {
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
 
-func (c at) streamed(i int) bool { return c.f.Axes[i].Kind == ir.Whole && c.extent[i] < c.size[i] }
+// streamed reports a Whole axis that a loop goes through.
+func (c at) streamed(i int) bool {
+	return c.f.Axes[i].Kind == ir.Whole && (c.extent[i] < c.size[i] || i == c.depth && c.persist > 0 && c.stages > 1)
+}
 
 // inOrder reports that no store goes through parts of an axis in another order than that of all positions: inside
 // steps of one position along the axes before, and with several positions at once along the last axis alone.
@@ -394,6 +400,7 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 	var sum traffic
 	uses := map[*ir.Tensor]*use{}
 	var order []*ir.Tensor
+	fragments := c.storesFragments()
 	for _, s := range c.ops {
 		t := s.op.Tensor
 		if t == nil {
@@ -415,7 +422,11 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		}
 		bytes := float64(t.DType.Bits()) / 8
 		// Part of a sector takes the time of all of it.
-		sum.l2 += float64(all * bytes * max(c.target.SectorBytes/(c.run(s.op)*bytes), 1))
+		run := c.run(s.op)
+		if fragments && c.results[s.op] {
+			run = min(run, fragmentRun)
+		}
+		sum.l2 += float64(all * bytes * max(c.target.SectorBytes/(run*bytes), 1))
 		if s.op.Code == lang.OpLoad {
 			uses[t].read += float64(once * bytes)
 			uses[t].again += float64((all - once) * bytes)
@@ -445,6 +456,22 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		}
 	}
 	return sum
+}
+
+// storesFragments reports a kernel of products by a matrix unit whose results threads store as they hold them.
+func (c at) storesFragments() bool {
+	if !c.contracts || c.deep {
+		return false
+	}
+	for _, s := range c.ops {
+		if isContraction(s.op) {
+			if _, matrix := contractRate(&c.target, s.op); !matrix {
+				return false
+			}
+		}
+	}
+	steps, _ := c.chained()
+	return steps == 0 || !c.allByWarpgroups()
 }
 
 // run is how many elements that are neighbours in memory an access handles at once.
@@ -600,7 +627,7 @@ func (c at) gpu() (*estimate, *violation) {
 	}
 	e.latency = c.latency(resident, busy)
 	if c.takesTurns() {
-		e.latency = c.turns(busy)
+		e.latency = c.turns(e, busy)
 	}
 	e.time = busy + e.latency + e.launch
 	return e, nil
@@ -716,7 +743,7 @@ func (c at) latency(resident int64, busy float64) float64 {
 	t := &c.target
 	step := c.stepTime(steps, busy*float64(resident)/float64(ceilDiv(c.blocks(), int64(t.SMs))))
 	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency) + c.selecting()
-	if c.allByWarpgroups() { // all blocks store their tiles at about the same time
+	if c.allByWarpgroups() || t.Has(target.Wgmma) && c.contracts && c.loadsOperands() { // all blocks store their tiles at about the same time
 		chain += float64(c.resultBytes()*min(c.blocks(), int64(t.SMs))) / t.DRAM
 	}
 	waves := float64(ceilDiv(c.blocks(), int64(t.SMs)*resident))

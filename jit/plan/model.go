@@ -38,9 +38,12 @@ type model struct {
 	ops      []step
 	live     [][]tile // at each moment that matters, the tiles that are live in registers
 	operands []operand
-	stored   []storedTile // tiles with the result of a contraction, which stores arrange anew
-	taken    []tile       // tiles that are read at computed positions, from shared memory
+	results  map[*ir.Op]bool // stores of the result of a contraction
+	stored   []storedTile    // tiles with the result of a contraction, which stores arrange anew
+	taken    []tile          // tiles that are read at computed positions, from shared memory
 	loops    []*ir.Op
+	// roles are those of the operands of products, as block.WgmmaRoles gives them.
+	roles map[*ir.Op]block.Roles
 	// occupancy and cluster are the blocks that are to share a multiprocessor and a cluster, 0 where nothing is
 	// asked; split is the blocks that share an axis, 0 or 1 for none.
 	occupancy, cluster int
@@ -60,6 +63,8 @@ type model struct {
 	wgmma int
 	// forms are those that are asked for, by name.
 	forms map[string]int64
+	// depth is the place of the axis over which blocks that stay have a loop, be it of one step; -1 where there is none.
+	depth int
 	// shared is the place of the axis that the planner may spread over the blocks of a cluster, -1 where there is none.
 	shared int
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.
@@ -113,7 +118,7 @@ type operand struct {
 func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
-		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, freeOf: map[[2]*ir.Value][]int{}}
+		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}, results: map[*ir.Op]bool{}, depth: -1}
 	m.misaligned = misalignedOf(f, t)
 	for i, a := range f.Axes {
 		m.place[a] = i
@@ -199,6 +204,7 @@ func (m *model) gather(b *ir.Block, loops []*ir.Op, once []int) {
 		}
 		if op.Code == lang.OpStore && m.fromContraction(op.Stored(), map[*ir.Value]bool{}) {
 			m.stored = append(m.stored, storedTile{m.tile(op.Stored()), len(loops) > 0})
+			m.results[op] = true
 		}
 		for i, inner := range op.Blocks {
 			if op.Code == lang.OpIf && i == 0 {
@@ -230,6 +236,9 @@ func (m *model) firstOnly(cond *ir.Value) []int {
 
 func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
 	m.contracts = true
+	if roles, ok := block.WgmmaRoles(op); ok {
+		m.roles[op] = roles
+	}
 	x, y := op.Args[0].Type, op.Args[1].Type
 	for _, a := range op.Over {
 		m.contracted[m.place[a]] = true

@@ -61,11 +61,15 @@ func (m *model) persists(pins map[string]int64) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
+	stays := m.mayStay()
+	if stays {
+		m.depth = m.onlyDepth()
+	}
 	_, pinned := pins["persist"]
 	if _, hinted := m.f.Hints["persist"]; pinned || hinted {
 		return []int{int(n)}, nil
 	}
-	if m.occupancy > 0 || m.producer == 1 || m.deep || m.fine || !m.mayStay() {
+	if m.occupancy > 0 || m.producer == 1 || m.deep || m.fine || !stays {
 		return []int{0}, nil
 	}
 	return []int{0, teams}, nil
@@ -85,15 +89,37 @@ func (c at) turnsFit(asked bool) bool {
 	if steps, _ := c.chained(); steps > registerSteps && c.fromRegisters() {
 		return false
 	}
-	return c.warps == teamWarps && c.allByWarpgroups() && c.loadsOperands() && c.stages > pipelineStages && c.rounds() >= fewestRounds && c.columns() >= teamColumns
+	return c.warps == teamWarps && c.allByWarpgroups() && c.loadsOperands() && c.stages > pipelineStages && c.rounds() >= fewestRounds
+}
+
+// turnsPay reports an estimate of two teams that are worth while: products of enough columns, or such as the DRAM is slower than anyway.
+func (c at) turnsPay(e *estimate) bool {
+	return c.persist != teams || c.columns() >= teamColumns || e.compute+float64(float64(c.rounds())*c.target.TurnTime) < e.dram
+}
+
+// onlyDepth is the place of the axis that has all the depth of a kernel's only product, outside of any loop, -1 where there is none. Blocks
+// that stay may have a loop over it of one step: the steps that loads run ahead are those of the tiles to come.
+func (m *model) onlyDepth() int {
+	depth := -1
+	for _, s := range m.ops {
+		if !isContraction(s.op) {
+			continue
+		}
+		i := m.place[s.op.Over[0]]
+		if len(s.op.Over) > 1 || s.op.Over[0].Kind != ir.Whole || !m.streamable[i] {
+			return -1
+		}
+		depth = i
+	}
+	return depth
 }
 
 // fromRegisters reports a product of f32 whose rows are loaded from where they lie across the depth.
 func (c at) fromRegisters() bool {
 	for _, s := range c.ops {
 		if isContraction(s.op) && s.op.Args[0].Type.DType == lang.F32 {
-			_, across, ok := block.WgmmaRoles(s.op)
-			return ok && across
+			roles, ok := c.roles[s.op]
+			return ok && roles.Across
 		}
 	}
 	return false
@@ -109,8 +135,8 @@ func (c at) columns() int64 {
 			continue
 		}
 		columns := 1
-		if role, _, ok := block.WgmmaRoles(s.op); ok && s.op.Args[0].Type.DType == lang.F32 {
-			columns = role
+		if roles, ok := c.roles[s.op]; ok && s.op.Args[0].Type.DType == lang.F32 {
+			columns = roles.Columns
 		}
 		return c.free(s.op.Args[columns], s.op.Args[1-columns])
 	}
@@ -151,11 +177,13 @@ func (c at) row(t tile) int64 {
 }
 
 // turns is the time beside the busy time of blocks whose teams take turns: a block starts once, the last team stores alone, and each
-// turn takes a little, as does each step.
-func (c at) turns(busy float64) float64 {
+// turn takes a little of the tensor cores' time, as each step takes of all.
+func (c at) turns(e *estimate, busy float64) float64 {
 	t := &c.target
 	steps, _ := c.chained()
 	rounds := float64(c.rounds())
+	// While memory keeps the tensor cores waiting, turns take nothing.
+	between := max(e.compute+float64(rounds*t.TurnTime)-busy, 0)
 	last := float64(c.resultBytes()*int64(t.SMs)) / t.DRAM
-	return t.BlockOverhead + t.LoadLatency + last + float64(rounds*t.TurnTime) + float64(rounds*steps*c.stepTime(steps, busy/rounds))
+	return t.BlockOverhead + t.LoadLatency + last + between + float64(rounds*steps*c.stepTime(steps, busy/rounds))
 }

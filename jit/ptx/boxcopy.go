@@ -119,6 +119,10 @@ func (k *kernel) writeMatrices(t *sharedTile, s *block.BoxStore, part int, home 
 	to := k.accessing(t, rows)
 	others := layout.Product(home.Reg[3:])
 	columns := rows.Regs() / others
+	store := "stmatrix.sync.aligned.m8n8.x4.shared.b16"
+	if s.Turned {
+		store = "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+	}
 	for i := range rows.Regs() {
 		if s.PartOf(rows.RegCoord(i, t.Contiguous())) != part {
 			continue
@@ -128,7 +132,7 @@ func (k *kernel) writeMatrices(t *sharedTile, s *block.BoxStore, part int, home 
 			at := 2 * (matrices*(i/others+columns*(i%others)) + n)
 			quad[n] = elem.Pack(k.a, t.DType, []asm.Reg{values(at), values(at + 1)})
 		}
-		k.a.Do("stmatrix.sync.aligned.m8n8.x4.shared.b16", to.at(i), quad)
+		k.a.Do(store, to.at(i), quad)
 	}
 	k.a.Do("fence.proxy.async.shared::cta")
 }

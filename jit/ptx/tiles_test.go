@@ -30,6 +30,7 @@ func TestBlocksGoThroughTiles(t *testing.T) {
 		{true, [3]int64{128, 192, 64}, 4, 4, 2, [3]int64{300, 200, 136}},
 		{false, [3]int64{128, 192, 64}, 4, 4, 2, [3]int64{128, 384, 320}},
 		{true, [3]int64{64, 128, 64}, 4, 3, 2, [3]int64{70, 72, 16}},
+		{true, [3]int64{64, 64, 64}, 4, 4, 2, [3]int64{400, 72, 64}}, // one step, all of it
 	} {
 		for most := range 3 {
 			t.Run(fmt.Sprint(c, " ", most+1), func(t *testing.T) {
