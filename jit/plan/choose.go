@@ -63,6 +63,9 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 	if len(m.sorts()) > 0 || m.hasLongRows() { // long rows spread over more registers
 		threads = append(threads, 16)
 	}
+	if len(m.ranged) > 0 && !m.contracts { // a short range is not enough for many warps
+		threads = append([]int{1, 2}, threads...)
+	}
 	warps, err := m.setting("warps", pins, threads...)
 	if err != nil {
 		return nil, fail(err)
