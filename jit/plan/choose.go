@@ -184,6 +184,9 @@ func (s *scored) plan(m *model) *Plan {
 		case a.Scalar:
 		case a.Kind != ir.Whole:
 			p.Extents[a.Name] = s.c.extent[i]
+			if a.Kind == ir.Grid && Parameter(a) == "ranges" {
+				p.Ranges = s.c.extent[i]
+			}
 		case c.streamed(i):
 			if p.Chunks == nil {
 				p.Chunks = map[string]int64{}

@@ -24,8 +24,9 @@ func (m *model) findRanges() {
 			continue
 		}
 		lo, hi := originOf(loop.Args[0]), originOf(loop.Args[1])
-		// Ranges with one end at a fixed place overlap; so do those of rows that each have positions of their own.
-		if !lo.loaded || !hi.loaded || m.ownPositions(loop, append(lo.axes, hi.axes...)) {
+		// Ranges with one end at a fixed place overlap; so do those of rows that each have positions of their own. Those that a block
+		// goes through side by side are counted from where each begins.
+		if !hi.loaded || !lo.loaded && !longest(loop.Args[1]) || m.ownPositions(loop, append(lo.axes, hi.axes...)) {
 			continue
 		}
 		ranges := int64(1)
@@ -36,6 +37,11 @@ func (m *model) findRanges() {
 		}
 		m.ranged[loop] = span{max(float64(m.size[m.place[loop.Axis]])/float64(ranges), 1), loadsInTurn(loop.Blocks[0])}
 	}
+}
+
+// longest reports the length of the longest of a block's ranges, which the pass ranges gives as the end of a loop.
+func longest(v *ir.Value) bool {
+	return v.Def != nil && v.Def.Code == lang.OpReduceMax && v.Def.Over[0].Kind == ir.Grid
 }
 
 // origin is what a value is computed from: the grid axes whose positions it depends on, and whether something of it is loaded.
