@@ -78,15 +78,15 @@ body:
   %26 = full %18 : f32{i}
   %40 = for r from %19 to %24 with (%27 = %26) pos %25 : (f32{i}) {
     %28 = index r : i32{r}
-    %29 = gt %23, %28 : bool{i, r}
+    %29 = lt %28, %23 : bool{r, i}
     %30 = add %14, %28 : i32{i, r}
-    %31 = where %29, %30, %20 : i32{i, r}
+    %31 = where %29, %30, %20 : i32{r, i}
     %32 = start r : i32
     %33 = lt %32, %23 : bool{i}
     %34 = const 0 : f32
-    %35 = load %value[?%31] else %34 : f32{i, r}
+    %35 = load %value[?%31] else %34 : f32{r, i}
     %36 = const 0 : f32
-    %37 = where %29, %35, %36 : f32{i, r}
+    %37 = where %29, %35, %36 : f32{r, i}
     %38 = sum %37 over r : f32{i}
     %39 = add %27, %38 : f32{i}
     yield %39
@@ -311,7 +311,7 @@ func (s *sideBySide) ranges(b *ir.Builder, op *ir.Op, args []*ir.Value) []*ir.Va
 	s.loop = op.Axis
 	results := s.steps(b, op, append([]*ir.Value{zero, longest}, args[2:]...), func(in *ir.Builder) {
 		step := in.Emit(&ir.Op{Code: lang.OpIndex, Axis: op.Axis})[0]
-		s.inside = in.Op(lang.OpGt, length, step)
+		s.inside = in.Op(lang.OpLt, step, length)
 		s.places = in.Op(lang.OpWhere, s.inside, in.Op(lang.OpAdd, from, step), outside)
 		s.lasts = in.Op(lang.OpLt, in.Emit(&ir.Op{Code: lang.OpStart, Axis: op.Axis})[0], length)
 	})
