@@ -105,23 +105,6 @@ func (m *model) length(loop *ir.Op) float64 {
 	return float64(m.size[m.place[loop.Axis]])
 }
 
-// lineBytes is how many bytes of neighbours in memory are fetched best at a time.
-const lineBytes = 128
-
-// sector is of how many bytes part takes the time of all. Blocks with other columns of one range go through it each in its own time, so
-// that what they read of a line is fetched one by one.
-func (c at) sector(s step) float64 {
-	ranged := slices.ContainsFunc(s.loops, func(loop *ir.Op) bool { return c.ranged[loop].length > 0 })
-	v := innermost(s.op)
-	if !ranged || v == nil || len(v.Type.Axes) != 1 {
-		return c.target.SectorBytes
-	}
-	if i := c.place[v.Type.Axes[0]]; c.f.Axes[i].Kind != ir.Grid || c.size[i] <= c.extent[i] {
-		return c.target.SectorBytes
-	}
-	return lineBytes
-}
-
 // loadsInTurn is how many loads of a block wait for one another: two, where the second's place is what the first brought.
 func loadsInTurn(b *ir.Block) float64 {
 	most, before := 1, map[*ir.Value]int{}
