@@ -121,7 +121,7 @@ func rangedAxis(f *ir.Func) *ir.Axis {
 	}
 	for _, axis := range f.Axes {
 		if axis.Kind == ir.Grid && axis.Scalar {
-			if c := (&checker{axis: axis, follows: map[*ir.Value]bool{}}); c.block(f.Body, nil) && c.loops > 0 {
+			if c := (&checker{axis: axis, follows: map[*ir.Value]bool{}, loaded: map[*ir.Value]bool{}}); c.block(f.Body, nil) && c.loops > 0 {
 				return axis
 			}
 		}
@@ -132,9 +132,10 @@ func rangedAxis(f *ir.Func) *ir.Axis {
 // checker finds out whether a block may have several positions of an axis.
 type checker struct {
 	axis *ir.Axis
-	// follows are the values that differ from position to position; loops is how many loops there are over ranges that do.
-	follows map[*ir.Value]bool
-	loops   int
+	// follows are the values that differ from position to position, loaded those of which something is loaded; loops is how many loops there
+	// are over ranges that do.
+	follows, loaded map[*ir.Value]bool
+	loops           int
 }
 
 // block checks the operations of a block, in the loops over ranges of these axes.
@@ -149,8 +150,9 @@ func (c *checker) block(b *ir.Block, ranged []*ir.Axis) bool {
 
 func (c *checker) op(op *ir.Op, ranged []*ir.Axis) bool {
 	differs := op.Code == lang.OpStart && op.Axis == c.axis || slices.ContainsFunc(op.Args, func(v *ir.Value) bool { return c.follows[v] })
+	loads := op.Code == lang.OpLoad || slices.ContainsFunc(op.Args, func(v *ir.Value) bool { return c.loaded[v] })
 	for _, r := range op.Results {
-		c.follows[r] = differs || len(ranged) > 0
+		c.follows[r], c.loaded[r] = differs || len(ranged) > 0, loads
 	}
 	group := op.Code.Row().Group
 	switch {
@@ -160,7 +162,7 @@ func (c *checker) op(op *ir.Op, ranged []*ir.Axis) bool {
 		if op.Axis == nil || op.Reverse || len(ranged) > 0 || op.Axis.Split > 1 {
 			return false
 		}
-		if bounds && !(fromMemory(op.Args[0]) && fromMemory(op.Args[1])) {
+		if bounds && !(c.loaded[op.Args[0]] && c.loaded[op.Args[1]]) {
 			return false
 		}
 		if !bounds {
@@ -192,11 +194,6 @@ func (c *checker) op(op *ir.Op, ranged []*ir.Axis) bool {
 		return !op.Combines() && (masked || len(ir.Without(op.Over, ranged)) == len(op.Over))
 	}
 	return false
-}
-
-// fromMemory reports a scalar that is computed from what is loaded.
-func fromMemory(v *ir.Value) bool {
-	return v.Def != nil && (v.Def.Code == lang.OpLoad || slices.ContainsFunc(v.Def.Args, fromMemory))
 }
 
 func uses(b *ir.Block, v *ir.Value) (n int) {
