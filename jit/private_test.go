@@ -38,7 +38,7 @@ kernel pairs(a: i32[N], b: i32[N], inout t: i32[3, 5])
 	module, err := NewCompiler(d, nil).Load("f.tile", []byte(source))
 	require.NoError(t, err)
 	for _, n := range []int{1, 33, 1000, 4097} {
-		for _, bins := range []int{2, 7, 300} {
+		for _, bins := range []int{1, 2, 7, 16, 17, 300} {
 			r := rand.New(rand.NewPCG(uint64(n), uint64(bins)))
 			ids, v := make([]int32, n), make([]int32, n)
 			counts, most, least, seen := make([]int32, bins), make([]uint32, bins), make([]int32, bins), make([]int32, bins)
@@ -49,7 +49,7 @@ kernel pairs(a: i32[N], b: i32[N], inout t: i32[3, 5])
 			for i := range n {
 				ids[i], v[i] = int32(r.IntN(bins+4)-2), int32(r.Uint32())
 				if i%3 == 0 { // one counter that many meet at
-					ids[i] = 1
+					ids[i] = int32(min(1, bins-1))
 				}
 				if k := ids[i]; k >= 0 && int(k) < bins {
 					counts[k]++

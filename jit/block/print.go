@@ -63,7 +63,11 @@ func (p *Program) String() string {
 		w.line("  the L2 is asked at the start for %s of %s", ValueName(op.Result()), op.Tensor.Name)
 	}
 	for _, x := range p.Privates {
-		w.line("  %s of %s in shared memory, %d elements, put to the tensor once a block", x.Op, x.Tensor.Name, x.Elements)
+		copies := ""
+		if x.Copies > 1 {
+			copies = ", a copy for each lane"
+		}
+		w.line("  %s of %s in shared memory, %d elements%s, put to the tensor once a block", x.Op, x.Tensor.Name, x.Elements, copies)
 	}
 	p.Func.Walk(func(op *ir.Op) bool {
 		for _, x := range p.First[op] {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/lang"
 )
 
@@ -19,7 +20,16 @@ type Private struct {
 	Op lang.Op
 	// Elements is how many the tensor has.
 	Elements int
+	// Copies is how many of each element a block has: one, or, of few elements, one for each lane of a warp, lest all lanes meet at one.
+	Copies int
 }
+
+// Slots is how many elements a block has of the tensor, its copies counted.
+func (x Private) Slots() int { return x.Elements * x.Copies }
+
+// fewPrivate is up to how many elements of a private tensor each lane has its own of: with 32 lanes at 16 elements two meet at each, and
+// what the copies take to put together grows with the elements.
+const fewPrivate = 16
 
 // MostPrivate is up to how many elements a tensor is private where nothing is pinned: of 32 KiB three blocks and more share a
 // multiprocessor.
@@ -48,10 +58,13 @@ func PrivateIn(f *ir.Func, t *ir.Tensor, most int64) (x Private, ok bool) {
 		}
 		n *= d.Value
 	}
-	if n < 2 || n > most {
+	if n < 1 || n > most {
 		return x, false
 	}
-	x, ok = Private{Tensor: t, Elements: int(n)}, true
+	x, ok = Private{Tensor: t, Elements: int(n), Copies: 1}, true
+	if n <= fewPrivate {
+		x.Copies = layout.Lanes
+	}
 	f.Walk(func(op *ir.Op) bool {
 		if op.Tensor != t {
 			return true
@@ -122,8 +135,8 @@ func trips(loop *ir.Op, extent func(*ir.Axis) int64) int64 {
 }
 
 // PaysPrivate reports that so many changes of a block are worth while to make in shared memory first: there are more of them than
-// elements, each of which is set at the beginning and put to the tensor at the end.
-func (x Private) PaysPrivate(updates int64) bool { return updates > int64(x.Elements) }
+// elements and copies, each of which is set at the beginning and put to the tensor at the end.
+func (x Private) PaysPrivate(updates int64) bool { return updates > int64(x.Slots()) }
 
 // makePrivate decides which tensors are private. A warp that only copies, and blocks that share what they do, would have to be
 // told apart where these are put together.

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tilec/jit/ir"
+	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/jit/spec"
 	"tilec/jit/target"
@@ -81,6 +82,7 @@ func pinCosts(s *spec.Spec, t target.Machine, l *Lowered, size func(*ir.Dim) int
 	if err != nil {
 		return nil, err
 	}
+	delete(open, pass.RangesParameter) // it is a setting too
 	planned := chosen(l)
 	var costs []PinCost
 	for _, name := range sortedNames(open) {
@@ -89,9 +91,10 @@ func pinCosts(s *spec.Spec, t target.Machine, l *Lowered, size func(*ir.Dim) int
 		}
 	}
 	if t.IsGPU() {
-		for _, name := range lang.PlanSettings() {
+		for _, name := range l.settings() {
 			for _, v := range settingValues(name) {
-				costs = append(costs, PinCost{Name: name, Value: v, Planned: l.Plan.Setting(name) == v})
+				planned := l.Plan.Setting(name) == v || name == pass.RangesParameter && v == 1 && l.Plan.Ranges == 0
+				costs = append(costs, PinCost{Name: name, Value: v, Planned: planned})
 			}
 		}
 	}
@@ -130,8 +133,11 @@ func settingValues(name string) (values []int64) {
 	const few = 8
 	s, _ := lang.FindSetting(name, lang.AtLaunch)
 	most := min(s.Most, few)
-	if name == "warps" {
+	switch name {
+	case "warps":
 		most = min(s.Most, 2*few)
+	case pass.RangesParameter:
+		most = s.Most
 	}
 	for v := int64(0); v <= most; v++ { // some may be 0
 		if s.Check(v) == nil && (most <= 4 || v&(v-1) == 0 || name == "stages" && v <= 4) {
@@ -139,6 +145,15 @@ func settingValues(name string) (values []int64) {
 		}
 	}
 	return values
+}
+
+// settings are those that can be pinned of the kernel; ranges is for those that have any.
+func (l *Lowered) settings() []string {
+	names := lang.PlanSettings()
+	if l.Plan.Ranges == 0 && !pass.HasRanges(l.uncut) {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == pass.RangesParameter })
+	}
+	return names
 }
 
 // why is what an error says, without where.

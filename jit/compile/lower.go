@@ -141,6 +141,9 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		if l, err = p.orForFewRows(s, live, l); err != nil {
 			return nil, err
 		}
+		if l, err = p.orSideBySide(s, live, l); err != nil {
+			return nil, err
+		}
 	}
 	if err != nil {
 		return nil, p.explain(s.Kernel, pins, live, err)

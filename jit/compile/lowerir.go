@@ -58,6 +58,9 @@ func LowerIR(f *ir.Func, target target.Machine, sizes, pins map[string]int64, lo
 		if l, err = p.fit(pins); err == nil {
 			l, err = p.orForFewRows(&spec.Spec{}, pins, l)
 		}
+		if err == nil {
+			l, err = p.orSideBySide(&spec.Spec{}, pins, l)
+		}
 	}
 	if err != nil {
 		return nil, err

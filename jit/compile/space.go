@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tilec/jit/ir"
+	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/jit/spec"
 	"tilec/jit/target"
@@ -64,7 +65,7 @@ func Space(s *spec.Spec, t target.Machine) ([]Candidate, error) {
 		return nil, err
 	}
 	var others []string
-	for _, name := range lang.PlanSettings() {
+	for _, name := range l.settings() {
 		_, pinned := s.Pins[name]
 		switch {
 		case pinned || !t.IsGPU():
@@ -144,6 +145,9 @@ func (l *Lowered) Choice() map[string]int64 {
 	}
 	if l.target.IsGPU() && len(l.Plan.Split) == 0 {
 		pins["split"] = 1
+	}
+	if l.target.IsGPU() && l.Plan.Ranges == 0 && pass.HasRanges(l.uncut) {
+		pins[pass.RangesParameter] = 1
 	}
 	return pins
 }

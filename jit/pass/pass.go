@@ -30,8 +30,9 @@ type Pass struct {
 	Chunks        map[string]int64
 	// Shared is an option of the example too.
 	Shared int64
-	// Few is an option of the example too.
-	Few func(*ir.Axis) bool
+	// Few and Ranges are options of the example too.
+	Few    func(*ir.Axis) bool
+	Ranges bool
 }
 
 // Options says how Run works.
@@ -51,6 +52,8 @@ type Options struct {
 	Shared int64
 	// Few, where it is set, says which axes are so short that `matvec` rewrites contractions with such rows.
 	Few func(*ir.Axis) bool
+	// Ranges has `ranges` give a block several ranges.
+	Ranges bool
 	// Skip names passes to leave out.
 	Skip map[string]bool
 }
@@ -60,7 +63,7 @@ var Extra []Pass
 
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return append([]Pass{fold, topk, sink, cse, licm, empty, contract, matvec, dce, share, spill, stream, keep, bounds, flatten, shifts}, Extra...)
+	return append([]Pass{fold, topk, sink, cse, licm, empty, contract, matvec, ranges, dce, share, spill, stream, keep, bounds, flatten, shifts}, Extra...)
 }
 
 // Find gives a pass by name.

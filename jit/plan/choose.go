@@ -63,6 +63,9 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 	if len(m.sorts()) > 0 || m.hasLongRows() { // long rows spread over more registers
 		threads = append(threads, 16)
 	}
+	if len(m.ranged) > 0 && !m.contracts { // a short range is not enough for many warps
+		threads = append([]int{1, 2}, threads...)
+	}
 	warps, err := m.setting("warps", pins, threads...)
 	if err != nil {
 		return nil, fail(err)
@@ -181,6 +184,9 @@ func (s *scored) plan(m *model) *Plan {
 		case a.Scalar:
 		case a.Kind != ir.Whole:
 			p.Extents[a.Name] = s.c.extent[i]
+			if a.Kind == ir.Grid && Parameter(a) == "ranges" {
+				p.Ranges = s.c.extent[i]
+			}
 		case c.streamed(i):
 			if p.Chunks == nil {
 				p.Chunks = map[string]int64{}

@@ -172,7 +172,7 @@ func (c at) fewestBlocks() (known, guided int64) {
 
 // trips is how many steps a loop takes, on average over the blocks: one that
 // ends with a grid axis's block, as causal attention's does, takes half of them
-// and what the block adds.
+// and what the block adds. One over a range that is read from memory takes those of a range of average length.
 func (c at) trips(loop *ir.Op) float64 {
 	lo, hi := loop.Args[0].Def, loop.Args[1].Def
 	is := func(op *ir.Op, code lang.Op) bool { return op != nil && op.Code == code }
@@ -183,7 +183,7 @@ func (c at) trips(loop *ir.Op) float64 {
 		return 1
 	}
 	i := c.place[loop.Axis]
-	n := float64(max(ceilDiv(c.size[i], c.extent[i]), 1))
+	n := max(math.Ceil(c.length(loop)/float64(c.extent[i])), 1)
 	for _, bound := range []*ir.Op{lo, hi} {
 		if (is(bound, lang.OpEnd) || is(bound, lang.OpStart)) && bound.Axis.Kind == ir.Grid {
 			block := c.place[bound.Axis]
@@ -205,7 +205,7 @@ func (c at) steps(loop *ir.Op, axes []int, padded bool) float64 {
 	i := c.place[loop.Axis]
 	per := float64(c.extent[i])
 	if !padded {
-		per = min(per, float64(c.size[i])/float64(max(ceilDiv(c.size[i], c.extent[i]), 1)))
+		per = min(per, c.length(loop)/max(math.Ceil(c.length(loop)/float64(c.extent[i])), 1))
 	}
 	return trips * per
 }
@@ -426,7 +426,7 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		if fragments && c.results[s.op] {
 			run = min(run, fragmentRun)
 		}
-		sum.l2 += float64(all * bytes * max(c.target.SectorBytes/(run*bytes), 1))
+		sum.l2 += float64(all * bytes * max(c.sector(s)/(run*bytes), 1))
 		if s.op.Code == lang.OpLoad {
 			uses[t].read += float64(once * bytes)
 			uses[t].again += float64((all - once) * bytes)
@@ -476,20 +476,28 @@ func (c at) storesFragments() bool {
 
 // run is how many elements that are neighbours in memory an access handles at once.
 func (c at) run(op *ir.Op) float64 {
-	inner := len(op.Tensor.Shape) - 1
-	if s := op.Tensor.Strides; s != nil {
-		inner = slices.IndexFunc(s, func(d *ir.Dim) bool { return d.Value == 1 })
-	}
-	if inner < 0 {
+	v := innermost(op)
+	if v == nil {
 		return 1
 	}
-	v := op.Indices()[inner]
 	// A gather follows no axis; index(i) + 3 does.
 	if v.Def == nil || v.Def.Code == lang.OpLoad || len(v.Type.Axes) == 0 {
 		return 1
 	}
 	i := c.place[v.Type.Axes[0]]
 	return float64(max(min(c.extent[i], c.size[i]), 1))
+}
+
+// innermost is the index of the dimension whose elements are neighbours in memory, nil where there is none.
+func innermost(op *ir.Op) *ir.Value {
+	inner := len(op.Tensor.Shape) - 1
+	if s := op.Tensor.Strides; s != nil {
+		inner = slices.IndexFunc(s, func(d *ir.Dim) bool { return d.Value == 1 })
+	}
+	if inner < 0 {
+		return nil
+	}
+	return op.Indices()[inner]
 }
 
 // dims is the size of a dimension that an axis walks, else what is assumed.
@@ -758,7 +766,7 @@ func (c at) latency(resident int64, busy float64) float64 {
 func (c at) chained() (steps, starts float64) {
 	starts = 1
 	for _, loop := range c.loops {
-		steps += c.trips(loop)
+		steps += c.trips(loop) * max(c.ranged[loop].loads, 1)
 	}
 	for i := range c.f.Axes {
 		if c.streamed(i) {
@@ -777,7 +785,8 @@ func (c at) chained() (steps, starts float64) {
 func (c at) stepTime(steps, busy float64) float64 {
 	t := &c.target
 	step := t.LoadLatency
-	if steps == 1 && c.stages == 1 { // what the only step loads is on its way with what is loaded before the loop
+	// What the only step loads is on its way with what is loaded before the loop, but for a range that this has to bring first.
+	if steps == 1 && c.stages == 1 && len(c.ranged) == 0 {
 		step = 0
 	}
 	if c.stages > 1 && steps > 0 {

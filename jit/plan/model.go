@@ -44,6 +44,8 @@ type model struct {
 	loops    []*ir.Op
 	// roles are those of the operands of products, as block.WgmmaRoles gives them.
 	roles map[*ir.Op]block.Roles
+	// ranged are the loops over ranges that are read from memory (see ranges.go).
+	ranged map[*ir.Op]span
 	// occupancy and cluster are the blocks that are to share a multiprocessor and a cluster, 0 where nothing is
 	// asked; split is the blocks that share an axis, 0 or 1 for none.
 	occupancy, cluster int
@@ -142,6 +144,7 @@ func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	})
 	m.uses()
 	m.gather(f.Body, nil, nil)
+	m.findRanges()
 	m.liveness(f.Body, nil)
 	for i, a := range f.Axes {
 		if a.Kind == ir.Whole {

@@ -41,6 +41,8 @@ type Plan struct {
 	Relayout int `json:"relayout,omitempty"`
 	// Cut is in how many launches the kernel is cut, where it is pinned, and 0 where nothing is asked.
 	Cut int `json:"cut,omitempty"`
+	// Ranges is how many ranges that are read from memory a block has side by side, and 0 where it has one.
+	Ranges int64 `json:"ranges,omitempty"`
 	// Forms is, by the names of lang.Forms, which of several forms the code has; what is best is decided where nothing is said.
 	Forms map[string]int64 `json:"forms,omitempty"`
 	// Producer is the warps of a block beside those that compute which only copy, where it is pinned; 0 where it is not.
@@ -128,6 +130,8 @@ func (p *Plan) Setting(name string) int64 {
 		return int64(p.Relayout)
 	case "cut":
 		return int64(p.Cut)
+	case "ranges":
+		return p.Ranges
 	case "producer":
 		return int64(p.Producer)
 	case "persist":

@@ -47,7 +47,7 @@ func (c at) privateBytes() int64 {
 	n := int64(0)
 	for _, x := range c.privates {
 		if c.privateOf(x.Tensor) != nil {
-			n += int64(x.Elements) * block.PrivateBytes
+			n += int64(x.Slots()) * block.PrivateBytes
 		}
 	}
 	return n
@@ -63,7 +63,7 @@ func (c at) meeting(full float64) (shared, l2 float64) {
 		}
 		n, _ := c.elements(s, false)
 		if x := c.privateOf(s.op.Tensor); x != nil {
-			set := float64(c.blocks() * int64(x.Elements) * 2) // at the beginning, and read at the end
+			set := float64(c.blocks() * int64(x.Slots()) * 2) // at the beginning, and read at the end
 			shared += float64((n + set) / 32 * privateCycles / (full * t.Clock))
 			continue
 		}

@@ -8,13 +8,15 @@ import (
 // This file goes through the space of extents. A small space is gone through
 // whole. A large one is thinned out first, and from the best point of what is left,
 // or from the one that comes nearest to fitting, the search goes on in the whole space, one
-// knob at a time. All of it is bounded, and always the same for the same space.
+// knob at a time, and then two. All of it is bounded, and always the same for the same space.
 
 const (
 	// maxPoints is how many points of a space are gone through one by one.
 	maxPoints = 2000
 	// maxDescent is how many points a descent looks at.
 	maxDescent = 2000
+	// worthTwo is what part of the time has to be left, at most, for two knobs to be changed at once.
+	worthTwo = 0.99
 )
 
 // search is what has been found so far.
@@ -77,28 +79,59 @@ func (s *search) over(ks []knob) {
 	s.descend(ks, nearest, least)
 }
 
-// descend changes one knob after the other to the value that ranks first, until none does better.
+// descend changes one knob after the other to the value that ranks first, until none does better; then two at once, one to the next value
+// and the other to the one before, as from a tall tile to a wide one of as many elements, until that does no better either.
 func (s *search) descend(ks []knob, from []int64, reached rank) {
 	looked := 0
-	for better := true; better; {
+	better := true
+	look := func(at []int64, part float64) (within bool) {
+		if looked++; looked > maxDescent {
+			return false
+		}
+		before := *s
+		if r := s.visit(at); r.before(rank{reached.fits, reached.value * part}) {
+			from, reached, better = slices.Clone(at), r, true
+		} else if part < 1 {
+			*s = before // what is a hair faster is no choice either
+		}
+		return true
+	}
+	for better {
 		better = false
 		for _, k := range ks {
 			at := slices.Clone(from)
 			for _, v := range k.values {
-				if looked >= maxDescent {
-					return
-				}
 				if max(v, 1) == from[k.axes[0]] {
 					continue
 				}
 				k.set(at, v)
-				looked++
-				if r := s.visit(at); r.before(reached) {
-					from, reached, better = slices.Clone(at), r, true
+				if !look(at, 1) {
+					return
+				}
+			}
+		}
+		if better || s.contracts { // the plans of products were measured as they are found
+			continue
+		}
+		for i := len(ks) - 1; i >= 0; i-- { // of equals, what lies together
+			for j := range ks {
+				at := slices.Clone(from)
+				if i != j && ks[i].move(at, 1) && ks[j].move(at, -1) && !look(at, worthTwo) {
+					return
 				}
 			}
 		}
 	}
+}
+
+// move gives the knob's axes the value that is so many places further than theirs; false where there is none.
+func (k knob) move(extent []int64, places int) bool {
+	n := slices.IndexFunc(k.values, func(v int64) bool { return max(v, 1) == extent[k.axes[0]] })
+	if n < 0 || n+places < 0 || n+places >= len(k.values) {
+		return false
+	}
+	k.set(extent, k.values[n+places])
+	return true
 }
 
 // visit compares the candidates with these extents, and ranks the best of them.

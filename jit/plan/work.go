@@ -15,8 +15,8 @@ type Work struct {
 	// compute alike counts once, an exponential as one.
 	FLOP int64
 	// Bytes is what is read and written of tensors in global memory, each element once. What a tensor has beyond the elements that are
-	// accessed does not count, where the axes tell which those are; a loop that ends at a position that is read in memory counts as
-	// if it went through all of its dimension.
+	// accessed does not count, where the axes tell which those are; ranges that are read from memory count as if
+	// they made up their dimension together, and a loop with one end in memory as if it went through all of it.
 	Bytes int64
 	// Time is the seconds that the machine takes for the longest of both at its full rates: the roofline. Memory and Compute are what
 	// it takes for each.

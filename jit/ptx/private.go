@@ -24,10 +24,10 @@ func (k *kernel) beginPrivate() {
 	}
 	for _, x := range k.Privates {
 		k.a.Comment("%s in shared memory", x.Tensor.Name)
-		b := k.allocate(x.Elements*block.PrivateBytes, "the block's own "+x.Tensor.Name)
+		b := k.allocate(x.Slots()*block.PrivateBytes, "the block's own "+x.Tensor.Name)
 		k.private[x.Tensor] = b
 		nothing := elem.Constant(k.a, x.Tensor.DType, neutral[x.Op](x.Tensor.DType))
-		k.eachPrivate(x, func(_, at asm.Reg) { k.a.Do("st.shared.b32", asm.At(at), nothing) })
+		k.eachPrivate(x, x.Slots(), func(_, at asm.Reg) { k.a.Do("st.shared.b32", asm.At(at), nothing) })
 	}
 	k.barrier()
 }
@@ -45,28 +45,32 @@ func (k *kernel) endPrivate() {
 		kind := atomicKind(x.Op, d)
 		nothing := elem.Constant(a, d, neutral[x.Op](d))
 		to := k.pointer(x.Tensor)
-		k.eachPrivate(x, func(i, at asm.Reg) {
+		k.eachPrivate(x, x.Elements, func(i, at asm.Reg) {
 			made := a.Op(asm.B32, "ld.shared.b32", asm.At(at))
+			for n := 1; n < x.Copies; n++ {
+				made = elem.Apply(a, x.Op.Combines(), d, []asm.Reg{made, a.Op(asm.B32, "ld.shared.b32", asm.At(at).Plus(n*block.PrivateBytes))}, false)
+			}
 			changed := a.Op(asm.Pred, "setp.ne.b32", made, nothing)
 			a.If(changed).Do("red.global."+native.name+kind, asm.At(a.Op(asm.B64, "mad.wide.u32", i, asm.Int(d.Size()), to)), made)
 		})
 	}
 }
 
-// eachPrivate goes through the elements of a private tensor, each thread through some: number and address in shared memory.
-func (k *kernel) eachPrivate(x *block.Private, visit func(i, at asm.Reg)) {
+// eachPrivate goes through so many parts of a private tensor, each thread through some: number and address in shared memory. The parts are
+// its elements with all their copies, or each copy.
+func (k *kernel) eachPrivate(x *block.Private, parts int, visit func(i, at asm.Reg)) {
 	a, threads := k.a, k.Warps*layout.Lanes
 	i := a.Op(asm.B32, "mov.b32", k.tid)
 	top, done := a.Label(), a.Label()
-	if x.Elements < threads {
-		a.If(a.Op(asm.Pred, "setp.ge.u32", i, asm.Int(x.Elements))).Do("bra", done)
+	if parts < threads {
+		a.If(a.Op(asm.Pred, "setp.ge.u32", i, asm.Int(parts))).Do("bra", done)
 	}
 	a.Place(top)
 	base := a.Op(asm.B32, "mov.u32", sharedName)
 	base = a.Op(asm.B32, "add.s32", base, asm.Int(k.private[x.Tensor].at))
-	visit(i, a.Op(asm.B32, "mad.lo.s32", i, asm.Int(block.PrivateBytes), base))
+	visit(i, a.Op(asm.B32, "mad.lo.s32", i, asm.Int(x.Slots()/parts*block.PrivateBytes), base))
 	a.Set(i, "add.s32", i, asm.Int(threads))
-	a.If(a.Op(asm.Pred, "setp.lt.u32", i, asm.Int(x.Elements))).Do("bra", top)
+	a.If(a.Op(asm.Pred, "setp.lt.u32", i, asm.Int(parts))).Do("bra", top)
 	a.Place(done)
 }
 
@@ -88,11 +92,16 @@ func (k *kernel) privateOp(op *ir.Op) {
 	axes, v := op.AccessAxes(), op.Stored()
 	regs := k.get(v, l.Slice(v.Type.Axes))
 	x := k.indexing(op, l)
-	base := k.a.Register(k.a.Add(k.sharedBase(), asm.Int(k.private[op.Tensor].at)))
+	var start asm.Number = k.a.Add(k.sharedBase(), asm.Int(k.private[op.Tensor].at))
+	copies := k.PrivateOf(op.Tensor).Copies
+	if copies > 1 { // a lane's copies of all elements lie in a bank of its own
+		start = a.Add(start, a.Mul(a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1)), block.PrivateBytes))
+	}
+	base := a.Register(start)
 	owner := k.owner(l)
 	for r := range l.Regs() {
 		p := k.both(k.both(owner, k.mask(l, axes, r)), x.inside(r))
-		at := a.Register(a.Add(a.Mul(x.element(r), block.PrivateBytes), base))
+		at := a.Register(a.Add(a.Mul(x.element(r), copies*block.PrivateBytes), base))
 		a.If(p).Do("red.shared."+nativeAtomics[op.Code].name+atomicKind(op.Code, d), asm.At(at), regs[l.Project(r, v.Type.Axes)])
 	}
 }

@@ -1,0 +1,66 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+)
+
+// A depthwise convolution with channels innermost: each channel has windows of its own.
+const windows = `kernel @windows {
+  dim B = ?
+  dim H = ?
+  dim W = ?
+  dim C = 128
+  dim R = 3
+  dim S = 3
+  tensor %x : in bf16[B, H, W, C] align 16
+  tensor %w : in bf16[R, S, C] align 16
+  tensor %y : out bf16[B, H, W, C] align 16
+  axis n : grid B by BN = ?
+  axis h : grid H by BH = ?
+  axis v : grid W by BV = ?
+  axis c : grid C by BC = ?
+  axis r : whole R[0 .. 3]
+  axis s : whole S[0 .. 3]
+body:
+  %0 = index n : i32{n}
+  %1 = index h : i32{h}
+  %2 = index v : i32{v}
+  %3 = index c : i32{c}
+  %6 = index r : i32{r}
+  %9 = add %1, %6 : i32{h, r}
+  %14 = index s : i32{s}
+  %17 = add %2, %14 : i32{v, s}
+  %22 = const 0 : bf16
+  %23 = load %x[%0, ?%9, ?%17, %3] else %22 : bf16{n, h, r, v, s, c}
+  %27 = load %w[%6, %14, %3] : bf16{r, s, c}
+  %28 = cast %23 : f32{n, h, r, v, s, c}
+  %29 = cast %27 : f32{r, s, c}
+  %31 = mul %28, %29 : f32{n, h, r, v, s, c}
+  %32 = sum %31 over r, s : f32{n, h, v, c}
+  %33 = cast %32 : bf16{n, h, v, c}
+  store %y[%0, %1, %2, %3] = %33
+}
+`
+
+// Windows are loaded by whole lines, and no pin of one extent finds a plan that the search has not found.
+func TestWindowsByLines(t *testing.T) {
+	f, err := ir.Parse("windows", windows)
+	require.NoError(t, err)
+	size, m := sizes(map[string]int64{"B": 32, "H": 64, "W": 64}), on(t, "sm_90a")
+	p, err := plan.Choose(f, m, size, nil)
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, 2*p.Extents["c"], int64(128), p)
+	for _, pin := range []string{"BN", "BH", "BV", "BC"} {
+		for n := int64(1); n <= 64; n *= 2 {
+			pinned, err := plan.Choose(f, m, size, map[string]int64{pin: n})
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, pinned.Time, 0.99*p.Time, "%s, where the search has chosen %s", pinned, p)
+		}
+	}
+}
