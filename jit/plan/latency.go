@@ -1,0 +1,87 @@
+package plan
+
+import (
+	"slices"
+
+	"tilec/jit/target"
+)
+
+// This file estimates what blocks wait for: chains of steps, each of which begins when the one before it has ended.
+
+// latency is the time beside the busy time. The blocks that a multiprocessor
+// holds at once hide one another's chains of dependent steps, but each place for
+// a block works through its share of them, chain after chain.
+func (c at) latency(resident int64, busy float64) float64 {
+	steps, starts := c.chained()
+	t := &c.target
+	step := c.stepTime(steps, busy*float64(resident)/float64(ceilDiv(c.blocks(), int64(t.SMs))))
+	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency) + c.selecting()
+	if c.allByWarpgroups() || t.Has(target.Wgmma) && c.contracts && c.loadsOperands() { // all blocks store their tiles at about the same time
+		chain += float64(c.resultBytes()*min(c.blocks(), int64(t.SMs))) / t.DRAM
+	}
+	waves := float64(ceilDiv(c.blocks(), int64(t.SMs)*resident))
+	over := 0.0
+	if resident > 1 && c.allByWarpgroups() && c.loadsOperands() {
+		over = float64((waves - 1) * t.TurnoverTime)
+	}
+	return max(chain, float64(waves*chain)+busy/float64(resident)-busy) + over
+}
+
+// chained is how many steps of loops a block does one after the other, and how often it starts a loop.
+func (c at) chained() (steps, starts float64) {
+	starts = 1
+	for _, loop := range c.loops {
+		steps += c.trips(loop) * max(c.ranged[loop].loads, 1)
+	}
+	for i := range c.f.Axes {
+		if c.streamed(i) {
+			around := c.around(i)
+			steps += float64(around * float64(ceilDiv(c.size[i], c.extent[i]*c.blocksAlong(i))))
+			if around > 1 { // a loop in a loop begins anew with each step of it
+				starts += around
+			}
+		}
+	}
+	more, again := c.nested()
+	return steps + more, starts + again
+}
+
+// stepTime is the time of one of so many steps of a loop beside what it does, where all of them are busy for some time.
+func (c at) stepTime(steps, busy float64) float64 {
+	t := &c.target
+	step := t.LoadLatency
+	// What the only step loads is on its way with what is loaded before the loop, but for a range that this has to bring first.
+	if steps == 1 && c.stages == 1 && len(c.ranged) == 0 {
+		step = 0
+	}
+	if c.stages > 1 && steps > 0 {
+		step = t.StepOverhead
+		// A stage is under way while it is loaded and while it is used, one is still being read: where the
+		// others do not cover a load, each step waits.
+		used := busy / steps
+		ahead := c.stages - 2
+		if ahead == 0 && c.overlapRegisters() > 0 && !c.awaits(1) {
+			// What the first of two products has read is handed back before the last one begins (H200, bf16, causal attention of 4,096
+			// positions, 128 channels: with 2 stages of 128 keys 568 us, with 3 of 64 619).
+			ahead = 1
+		}
+		step += max(t.LoadLatency-float64(float64(ahead)*used), 0) / float64(c.stages-1)
+	}
+	return step
+}
+
+// staged is how many contractions bring their larger operand from memory to shared memory, where the matrix unit reads it, with
+// nothing to cover that trip: no other step of a loop, and, of what is constant, no launch before.
+func (c at) staged(steps float64) float64 {
+	n := 0.0
+	for pair := range slices.Chunk(c.operands, 2) {
+		larger := pair[0]
+		if c.count(pair[1].tile, false) > c.count(larger.tile, false) {
+			larger = pair[1]
+		}
+		if !larger.constant && (steps == 0 || larger.looped && steps == 1 && c.stages == 1) {
+			n++
+		}
+	}
+	return n
+}

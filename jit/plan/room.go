@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"fmt"
+
+	"tilec/lang"
+)
+
+// This file says what room a block takes: registers of its threads, and shared memory.
+
+// registerLimit is the most registers a thread that live tiles may take: many threads share those of one multiprocessor.
+func (c at) registerLimit() int64 {
+	if c.takesTurns() {
+		return teamRegisters
+	}
+	together := int64(max(c.occupancy, 1))
+	return max(min(registerLimit, int64(c.target.RegistersPerSM)/(c.threads()*together)-registerOverhead), 1)
+}
+
+// beyondRegisters is how many of the registers of a thread the assembler keeps in memory.
+func (c at) beyondRegisters(e *estimate) int64 {
+	if !c.beyond || !c.target.IsGPU() {
+		return 0
+	}
+	return max(e.registers-c.registerLimit(), 0)
+}
+
+func (c at) threads() int64 { return int64(c.warps) * 32 }
+
+// registersPerThread is the most that live tiles take at once.
+func (c at) registersPerThread() int64 {
+	if c.takesTurns() {
+		return c.accumulators()
+	}
+	most := int64(0)
+	for _, live := range c.live {
+		n := int64(0)
+		for _, t := range live {
+			n += max(c.count(t, true)*t.bytes/4/c.threads(), 1)
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// sharedBytes is the shared memory of a block: contraction operands, those that
+// are loaded step by step once a stage, and a tile to arrange results in, which
+// behind the loop takes the place of the stages.
+func (c at) sharedBytes() int64 {
+	whole, staged := int64(0), int64(0)
+	for _, o := range c.operands {
+		each, stages := c.operandBytes(o)
+		if stages > 1 {
+			staged += each * stages
+		} else {
+			whole += each
+		}
+	}
+	if c.persist > 0 { // while results are stored, the stages are filled
+		return whole + staged + c.scratchBytes() + c.partBytes()
+	}
+	return whole + c.privateBytes() + max(staged+c.scratchBytes(), c.resultBytes())
+}
+
+// resultBytes is for a tile to arrange results in when no loop is running.
+func (c at) resultBytes() int64 {
+	most := int64(0)
+	for _, t := range c.stored {
+		most = max(most, c.count(t.tile, false)*t.bytes)
+	}
+	return most
+}
+
+// operandBytes is what an operand takes, and how many times over.
+func (c at) operandBytes(o operand) (each, stages int64) {
+	staged := o.inLoop
+	for _, i := range o.over {
+		staged = staged || c.streamed(i)
+	}
+	stages = 1
+	if staged {
+		stages = int64(c.stages)
+	}
+	each = c.count(o.tile, false) * o.bytes
+	if len(o.over) > 1 {
+		each = int64(float64(each) * c.depthPadding(o.op))
+	}
+	return each, stages
+}
+
+// sharedUses says what takes the shared memory, a line each.
+func (c at) sharedUses() []string {
+	var lines []string
+	for _, o := range c.operands {
+		each, stages := c.operandBytes(o)
+		line := fmt.Sprintf("%s takes %d bytes", o.name, each*stages)
+		if stages > 1 {
+			line += fmt.Sprintf(", %d stages of %d", stages, each)
+		}
+		lines = append(lines, line)
+	}
+	if n := c.scratchBytes(); n > 0 {
+		lines = append(lines, fmt.Sprintf("results and reductions take %d bytes", n))
+	}
+	if n := c.resultBytes(); n > 0 {
+		lines = append(lines, fmt.Sprintf("behind the loop, results take %d bytes of the same memory", n))
+	}
+	return lines
+}
+
+// scratchBytes is for a tile to arrange results in while a loop runs, and for reductions.
+func (c at) scratchBytes() int64 {
+	scratch := int64(0)
+	for _, t := range c.stored {
+		if t.inLoop {
+			scratch = max(scratch, c.count(t.tile, false)*t.bytes)
+		}
+	}
+	for _, t := range c.taken {
+		scratch = max(scratch, c.count(t, true)*t.bytes)
+	}
+	for _, s := range c.ops {
+		if isReduction(s.op) {
+			scratch = max(scratch, reductionScratch)
+		}
+		if s.op.Code == lang.OpSort {
+			scratch = max(scratch, c.sorted(s.op))
+		}
+	}
+	return scratch
+}

@@ -1,0 +1,130 @@
+package plan
+
+import (
+	"slices"
+
+	"tilec/jit/block"
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// This file counts the bytes that a launch moves, between the main memory and the L2 and between that and the multiprocessors.
+
+// traffic is bytes moved.
+type traffic struct{ l2, dram float64 }
+
+// traffic counts what so many blocks at once move; those of the loads that are kept in shared memory are read once.
+func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
+	type use struct{ read, again, written float64 }
+	var sum traffic
+	uses := map[*ir.Tensor]*use{}
+	var order []*ir.Tensor
+	fragments := c.storesFragments()
+	for _, s := range c.ops {
+		t := s.op.Tensor
+		if t == nil {
+			continue
+		}
+		if uses[t] == nil {
+			uses[t] = &use{}
+			order = append(order, t)
+		}
+		all, once := c.elements(s, false)
+		if kept[s.op] {
+			all = once
+		}
+		if x := c.privateOf(t); x != nil { // each block puts what it has to neighbours
+			n := float64(c.blocks()) * float64(x.Elements)
+			sum.l2 += float64(n * block.PrivateBytes)
+			uses[t].written += float64(min(n, float64(once)) * block.PrivateBytes)
+			continue
+		}
+		bytes := float64(t.DType.Bits()) / 8
+		// Part of a sector takes the time of all of it.
+		run := c.run(s.op)
+		if fragments && c.results[s.op] {
+			run = min(run, fragmentRun)
+		}
+		sum.l2 += float64(all * bytes * max(c.sector(s)/(run*bytes), 1))
+		if s.op.Code == lang.OpLoad {
+			uses[t].read += float64(once * bytes)
+			uses[t].again += float64((all - once) * bytes)
+		} else {
+			uses[t].written += float64(once * bytes)
+		}
+	}
+	// What blocks read again is in the L2 where all that they move at a time has room there, of every tensor.
+	moved := 0.0
+	for _, t := range order {
+		moved += uses[t].read + uses[t].written
+	}
+	inL2 := moved/float64(c.blocks())*float64(concurrent) <= float64(c.target.L2Size)/2
+	for _, t := range order {
+		u := uses[t]
+		whole := float64(t.DType.Bits()) / 8
+		for _, d := range t.Shape {
+			whole *= float64(c.dims(d))
+		}
+		first := min(u.read, whole)
+		sum.dram += first + u.written
+		if whole > float64(c.target.L2Size)/2 {
+			sum.dram += float64((u.read - first) * rereadMiss)
+		}
+		if !inL2 {
+			sum.dram += u.again
+		}
+	}
+	return sum
+}
+
+// storesFragments reports a kernel of products by a matrix unit whose results threads store as they hold them.
+func (c at) storesFragments() bool {
+	if !c.contracts || c.deep {
+		return false
+	}
+	for _, s := range c.ops {
+		if isContraction(s.op) {
+			if _, matrix := contractRate(&c.target, s.op); !matrix {
+				return false
+			}
+		}
+	}
+	steps, _ := c.chained()
+	return steps == 0 || !c.allByWarpgroups()
+}
+
+// run is how many elements that are neighbours in memory an access handles at once.
+func (c at) run(op *ir.Op) float64 {
+	v := innermost(op)
+	if v == nil {
+		return 1
+	}
+	// A gather follows no axis; index(i) + 3 does.
+	if v.Def == nil || v.Def.Code == lang.OpLoad || len(v.Type.Axes) == 0 {
+		return 1
+	}
+	i := c.place[v.Type.Axes[0]]
+	return float64(max(min(c.extent[i], c.size[i]), 1))
+}
+
+// innermost is the index of the dimension whose elements are neighbours in memory, nil where there is none.
+func innermost(op *ir.Op) *ir.Value {
+	inner := len(op.Tensor.Shape) - 1
+	if s := op.Tensor.Strides; s != nil {
+		inner = slices.IndexFunc(s, func(d *ir.Dim) bool { return d.Value == 1 })
+	}
+	if inner < 0 {
+		return nil
+	}
+	return op.Indices()[inner]
+}
+
+// dims is the size of a dimension that an axis walks, else what is assumed.
+func (c at) dims(d *ir.Dim) int64 {
+	for i, a := range c.f.Axes {
+		if a.Dim == d && a.Kind != ir.Whole {
+			return c.size[i]
+		}
+	}
+	return dimSize(d, nil)
+}
