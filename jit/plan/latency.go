@@ -31,7 +31,7 @@ func (c at) latency(resident int64, busy float64) float64 {
 func (c at) chained() (steps, starts float64) {
 	starts = 1
 	for _, loop := range c.loops {
-		steps += c.trips(loop) * max(c.ranged[loop].loads, 1)
+		steps += float64(c.trips(loop) * max(c.ranged[loop].loads, 1))
 	}
 	for i := range c.f.Axes {
 		if c.streamed(i) {

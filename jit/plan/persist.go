@@ -86,8 +86,10 @@ func (c at) turnsFit(asked bool) bool {
 	if asked {
 		return c.warps == teamWarps || !c.allByWarpgroups()
 	}
-	if steps, _ := c.chained(); steps > registerSteps && c.fromRegisters() {
-		return false
+	if c.fromRegisters() {
+		if steps, _ := c.chained(); steps > registerSteps || c.hasFunctions() {
+			return false
+		}
 	}
 	return c.warps == teamWarps && c.allByWarpgroups() && c.loadsOperands() && c.stages > pipelineStages && c.rounds() >= fewestRounds
 }
@@ -123,6 +125,12 @@ func (c at) fromRegisters() bool {
 		}
 	}
 	return false
+}
+
+// hasFunctions reports functions that take several instructions and registers of their own: of results that threads store as they hold
+// them, all are computed at once (with GELU the assembler kept 836 bytes a thread in memory).
+func (c at) hasFunctions() bool {
+	return slices.ContainsFunc(c.ops, func(s step) bool { return s.op.Code.Row().Elementwise && weight(s.op) > 1 })
 }
 
 // rounds is how many tiles a block that stays has at most.
