@@ -146,10 +146,10 @@ func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, pos
 	last = a.Op(c, c.Signed("mul.lo"), a.Op(c, c.Signed("div"), last, asm.Int(step)), asm.Int(step))
 	a.Set(position, c.Signed("add"), lo, last)
 	if ragged {
-		k.step(op, stages, carried, position, hi, begin, false)
+		// What the steps behind this one compute from outside goes before it too: a loop without steps goes past both.
+		begin = k.step(op, stages, carried, position, hi, begin, false)
 		k.assumeTouched()
 		k.enterSteps()
-		begin = a.Here()
 		a.If(a.Op(asm.Pred, before, position, lo)).Do("bra.uni", over)
 	}
 	a.Place(top)
@@ -159,8 +159,8 @@ func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, pos
 	a.Place(over)
 }
 
-// step emits the body of a loop once. Full says that the whole range of the loop's axis exists.
-func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, hi asm.Reg, begin asm.Point, full bool) {
+// step emits the body of a loop once. Full says that the whole range of the loop's axis exists. It gives where its region begins now.
+func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, hi asm.Reg, begin asm.Point, full bool) asm.Point {
 	a, body := k.a, op.Blocks[0]
 	k.push(begin)
 	a.Changes(position)
@@ -196,7 +196,9 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 		step = -step
 	}
 	a.Set(position, position.Class.Signed("add"), position, asm.Int(step))
+	begin = a.Begin()
 	k.pop()
+	return begin
 }
 
 // enter sets where an axis stands: from start on, up to hi, or its whole extent.
