@@ -46,6 +46,7 @@ type mailbox struct {
 	held       [][]byte
 }
 
+// Post copies at once what Mailbox.Post queues, for the work given so far is done.
 func (b *mailbox) Post(m *Memory, offset int64) error {
 	if len(b.held) == b.room {
 		return FullMailbox(b.room)
@@ -58,6 +59,7 @@ func (b *mailbox) Post(m *Memory, offset int64) error {
 	return nil
 }
 
+// Take gives the oldest copy, as Mailbox.Take says.
 func (b *mailbox) Take() ([]byte, error) {
 	if len(b.held) == 0 {
 		return nil, EmptyMailbox()
@@ -67,6 +69,7 @@ func (b *mailbox) Take() ([]byte, error) {
 	return data, nil
 }
 
+// Close has nothing to give back: copies are the host's memory.
 func (b *mailbox) Close() error { return nil }
 
 // FullMailbox is the error of a mailbox that has no room for more than it holds.

@@ -37,6 +37,7 @@ func (d *Device) NewMailbox(size, room int) (backend.Mailbox, error) {
 	return b, nil
 }
 
+// Post queues a copy to the ring's next place and an event behind it, as backend.Mailbox says.
 func (b *mailbox) Post(m *backend.Memory, offset int64) error {
 	const call = "Mailbox.Post"
 	if err := m.Access(b.device, call, offset, int64(b.size)); err != nil {
@@ -53,6 +54,7 @@ func (b *mailbox) Post(m *backend.Memory, offset int64) error {
 	return b.device.meanwhile(call, b.device.stream.Record(b.events[at]))
 }
 
+// Take waits for the event of the oldest copy, as backend.Mailbox says.
 func (b *mailbox) Take() ([]byte, error) {
 	if b.posted == b.taken {
 		return nil, backend.EmptyMailbox()
