@@ -60,7 +60,7 @@ limited() {
 # one kernel makes all that follows in its process fail. It leaves a log that ends with its exit status.
 one() {
     local log=$work/logs/$2.$3
-    (cd "$root/$1" && limited 160 "$work/$2" -test.v -test.timeout 150s -test.run "^$3\$") >"$log" 2>&1
+    (cd "$root/$1" && limited 250 "$work/$2" -test.v -test.timeout 240s -test.run "^$3\$") >"$log" 2>&1
     echo "exit $?" >>"$log"
 }
 
