@@ -28,6 +28,8 @@ type Figures struct {
 	// Barriers and Calls are those in loops with products on the matrix unit; a barrier counts if all warps wait at it.
 	Barriers int `json:"barriers,omitempty"`
 	Calls    int `json:"calls,omitempty"`
+	// Fences are those in the same loops at which a thread waits until all of the GPU sees what it wrote.
+	Fences int `json:"fences,omitempty"`
 	// Idle is 1 where the plan has stages and no load runs ahead.
 	Idle int `json:"idle,omitempty"`
 	// Code is how many instructions the kernel has: what the assembler takes to make it, and the processor to fetch it.
@@ -65,6 +67,7 @@ func (f Figures) Worse(record Figures) (problems []string) {
 		{f.Missing, record.Missing, "blocks a multiprocessor are missing from the plan's residency"},
 		{f.Barriers, record.Barriers, "barriers of the block stand in loops with products"},
 		{f.Calls, record.Calls, "calls stand in loops with products"},
+		{f.Fences, record.Fences, "fences of the whole GPU stand in loops with products"},
 		{f.Idle, record.Idle, "plans have stages in which nothing runs ahead"},
 	} {
 		if x.is > x.was {
@@ -147,6 +150,7 @@ func (w Workload) figures(ctx context.Context, l *compile.Lowered, t target.Mach
 	for _, r := range rings {
 		f.Barriers += code.Count(r, (*assembled.Instruction).AllWarps)
 		f.Calls += code.Count(r, func(i *assembled.Instruction) bool { return i.Is("CALL") })
+		f.Fences += code.Count(r, (*assembled.Instruction).FencesGPU)
 	}
 	if l.Plan.Stages > 1 && len(decided.Pipelines) == 0 {
 		f.Idle = 1

@@ -94,6 +94,27 @@ func TestMachineCodeIsNoWorse(t *testing.T) {
 	}
 }
 
+// Two blocks that share copies hand stages back to each other in every step, and wait for no fence there: no workload is planned so.
+func TestPairsOfBlocksWaitForNoFence(t *testing.T) {
+	tools, err := assembled.Find()
+	if errors.Is(err, assembled.ErrNoTools) && os.Getenv(cuda.AssemblerVariable) == "" {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	program, err := bench.Program()
+	require.NoError(t, err)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for _, w := range bench.Select(bench.Workloads(), []string{"linear_bias bf16 8192x768x2304"}) {
+		w.Pins = map[string]int64{"persist": 2, "cluster": 2}
+		figures, err := w.Figures(context.Background(), program, machine, tools)
+		require.NoError(t, err)
+		require.Len(t, figures, 1)
+		assert.Zero(t, figures[0].Fences)
+		assert.Zero(t, figures[0].Barriers)
+	}
+}
+
 // record writes what was found in the order of the workloads; what was not looked at stays as it was.
 func record(t *testing.T, found [][]bench.Figures, before map[string]bench.Figures) {
 	now := map[string][]bench.Figures{}

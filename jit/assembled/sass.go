@@ -69,6 +69,11 @@ func (i *Instruction) AllWarps() bool {
 	return strings.HasPrefix(i.Op, "BAR.SYNC") && strings.TrimSpace(first) == "0x0"
 }
 
+// FencesGPU reports a fence at which a thread waits until the whole GPU sees what it wrote before.
+func (i *Instruction) FencesGPU() bool {
+	return i.Is("MEMBAR") && strings.Contains(i.Op, ".GPU")
+}
+
 // GlobalBytes is how many bytes an access of global memory has, 0 for all else. Copies to shared memory by the TMA have none.
 func (i *Instruction) GlobalBytes() int {
 	if !i.Is("LDG", "STG", "LDGSTS") {
