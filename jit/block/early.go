@@ -210,7 +210,9 @@ func (p *Program) prefetch() {
 const mostSoon = 32 << 10
 
 // askSoon finds the loads outside of loops that come behind a reduction although a block knows their addresses at its start, as those of a
-// norm's factors: the L2 is asked for them then, and what lies in main memory is on its way while the block waits for what it reduces.
+// norm's factors: the L2 is asked for them then, and what lies in main memory is on its way while the block waits for what it reduces. Only the
+// first blocks ask, one a multiprocessor: those behind them find the lines in a cache, and a slice of the L2 answers requests for one line one after
+// the other. Asked by every block, a layernorm of 8,192 rows of 768 took 13.7 us on an H200 (22.1 with a block a row), and 12.0 (12.7) asked by none.
 func (p *Program) askSoon() {
 	if len(p.Products) > 0 {
 		return

@@ -60,7 +60,7 @@ func (p *Program) String() string {
 		w.line("  first of all then loads %s of %s", ValueName(op.Result()), op.Tensor.Name)
 	}
 	for _, op := range p.Soon {
-		w.line("  the L2 is asked at the start for %s of %s", ValueName(op.Result()), op.Tensor.Name)
+		w.line("  the L2 is asked at the start, by the first %d blocks, for %s of %s", p.Target.SMs, ValueName(op.Result()), op.Tensor.Name)
 	}
 	for _, x := range p.Privates {
 		copies := ""

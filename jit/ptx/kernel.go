@@ -150,9 +150,7 @@ func (k *kernel) lower() {
 	k.startProducer()
 	k.keepRows()
 	k.beginPrivate()
-	for _, op := range k.Soon {
-		k.prefetch(block.Prefetch{Load: op})
-	}
+	k.askSoon()
 	k.emitAhead(k.Early)
 	k.body()
 	k.endPrivate()

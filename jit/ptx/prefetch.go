@@ -32,6 +32,22 @@ func (k *kernel) prefetch(x block.Prefetch) {
 	k.prefetchSteps(x, end)
 }
 
+// askSoon asks the L2, in the blocks that begin first, for what they load behind a reduction.
+func (k *kernel) askSoon() {
+	if len(k.Soon) == 0 {
+		return
+	}
+	a := k.a
+	end, begin := a.Label(), a.Here()
+	a.If(a.Op(asm.Pred, "setp.ge.u32", a.Op(asm.B32, "mov.u32", asm.Block), asm.Int(k.Target.SMs))).Do("bra.uni", end)
+	k.push(begin)
+	for _, op := range k.Soon {
+		k.prefetch(block.Prefetch{Load: op})
+	}
+	k.pop()
+	a.Place(end)
+}
+
 // prefetchSteps asks for the tiles of the first steps of a loop.
 func (k *kernel) prefetchSteps(x block.Prefetch, end asm.Label) {
 	a, axis := k.a, x.Loop.Axis
