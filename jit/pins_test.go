@@ -64,6 +64,7 @@ var pinCases = []struct {
 	{"crowd", "sm_90a", map[string]int64{"M": 5, "N": 500}, nil},
 	{"renamed", "sm_90a", map[string]int64{"N": 64}, nil},
 	{"renamed", "sm_90a", map[string]int64{"N": 4096}, nil},
+	{"said", "sm_90a", map[string]int64{"M": 8, "K": 1}, nil},
 }
 
 func pinKernels(t *testing.T) map[string]*typed.Kernel {

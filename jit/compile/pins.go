@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -163,7 +162,9 @@ func (p *planning) explain(k *typed.Kernel, ps *pins, live map[string]int64, err
 		if fits != nil {
 			d.Notes = append(d.Notes, fits.Uses()...)
 		}
-		p.blame(d, ps, live)
+		if p.blame(d, ps, live); d.Fix == nil {
+			p.blameFixed(d, k, ps, live)
+		}
 	default:
 		return err
 	}
@@ -398,7 +399,7 @@ func (ps *pins) reportAxes(r *lines, k *typed.Kernel, l *Lowered) {
 		}
 	}
 	for _, a := range k.Axes {
-		name := cmp.Or(a.Tile, a.Name)
+		name := parameter(a)
 		if _, pinned := ps.held[name]; a.Extent > 0 && !pinned {
 			if n, ok := valueIn(l, name); ok {
 				r.add("axis %s: %s=%d, which no plan changes, for what the kernel gives or says depends on it", a.Name, name, n)
