@@ -396,6 +396,7 @@ func (g *generator) contraction(e elem, depth int) value {
 			x := g.within(axes, func() value { return g.expr(e, depth-2) })
 			acc = value{"(" + acc.text + " + " + x.text + ")", e, axes}
 		}
+		g.contracted = append(g.contracted, k)
 		return value{fmt.Sprintf("mma(%s, %s, %s)", a.text, b.text, acc.text), e, axes}
 	}
 	if g.chance(20) {

@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilec/lang"
@@ -44,8 +45,8 @@ func (g *generator) formulaKernel() string {
 		if n > 0 && g.chance(50) { // a part of its own
 			index = index[:1+g.r.IntN(len(index))]
 		}
-		if n := len(g.wholes); n > 0 && len(index) < widest && g.chance(30) {
-			index = append(index, g.axes[len(g.axes)-1])
+		if last := g.axes[len(g.axes)-1]; len(g.wholes) > 0 && len(index) < widest && g.chance(30) && !slices.Contains(g.contracted, last) {
+			index = append(index, last)
 		}
 		v := g.whole(g.someType(), index)
 		if x, ok := g.anyVariable(index); ok && g.chance(70) {
