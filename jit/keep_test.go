@@ -60,7 +60,7 @@ func TestLongRowsAreReadOnce(t *testing.T) {
 			want := call(1)
 			row := c.n * int64(c.d.Size())
 			assert.Greater(t, report.GlobalRead, rows*row*(1+c.beside), "each loop reads the rows")
-			for _, form := range []int{0, 2, 3} {
+			for _, form := range []int{0, 2, 3, 4} {
 				assert.Equal(t, want, call(form), "kept=%d", form)
 				assert.Equal(t, rows*row*(1+c.beside), report.GlobalRead, "kept=%d", form)
 				assert.Equal(t, rows*row, report.GlobalWritten, "kept=%d", form)
@@ -73,6 +73,68 @@ func TestLongRowsAreReadOnce(t *testing.T) {
 				}
 				assert.Equal(t, form != 2 && row%16 == 0, bulk, "kept=%d", form)
 			}
+		})
+	}
+}
+
+// Blocks that stay go through all rows, and have the parts of the next one copied to where they are done with this one's: rows of whole parts and not,
+// one tensor that is kept and two, of a grid of several axes. The results have the bits of loops that read again; the emulator finds what is written
+// where it is still read, and what is read before it has come.
+func TestRowsAreCopiedAhead(t *testing.T) {
+	const source = `kernel softmax<T: float>(x: T[A, M, N]) -> y: T[A, M, N]
+    grid a in A, i in M
+{
+    axis j in N
+    let v = x[a, i, j] as f32
+    let e = exp(v - max(v, over j))
+    y[a, i, j] = (e / sum(e, over j)) as T
+}
+
+kernel both(x: f32[A, M, N], z: f32[A, M, N]) -> y: f32[A, M, N]
+    grid a in A, i in M
+{
+    axis j in N
+    let u = x[a, i, j] - max(x[a, i, j], over j)
+    let v = z[a, i, j] - max(z[a, i, j], over j)
+    y[a, i, j] = u * v / sum(u * v, over j)
+}
+`
+	const a, m = 2, 70
+	for _, c := range []struct {
+		kernel string
+		d      lang.DType
+		n      int64
+	}{{"softmax", lang.F32, 16896}, {"softmax", lang.BF16, 16384}, {"both", lang.F32, 16640}} {
+		t.Run(fmt.Sprintf("%s %s %d", c.kernel, c.d, c.n), func(t *testing.T) {
+			device, err := emulator.Open("sm_90a")
+			require.NoError(t, err)
+			defer device.Close()
+			var report *emu.Report
+			device.OnLaunch = func(_ string, r *emu.Report) { report = r }
+			module, err := NewCompiler(device, nil).Load("rows.tile", []byte(source))
+			require.NoError(t, err)
+			r := rand.New(rand.NewPCG(3, 4))
+			values := make([]float64, a*m*c.n)
+			for i := range values {
+				values[i] = r.NormFloat64()
+			}
+			args := Args{"x": Converted(c.d, values, a, m, c.n), "split": 1, "warps": 16, "j": 4096} // a block a multiprocessor
+			read := a * m * c.n * int64(c.d.Size())
+			if c.kernel == "both" {
+				args["z"] = Converted(c.d, values, a, m, c.n)
+				read *= 2
+			}
+			call := func(form int) []float64 {
+				given := maps.Clone(args)
+				given["kept"] = form
+				out, err := module.Call(c.kernel, given)
+				require.NoError(t, err)
+				return out["y"].Floats()
+			}
+			want := call(1)
+			assert.Equal(t, want, call(4))
+			assert.Equal(t, read, report.GlobalRead)
+			assert.Equal(t, 132, report.Blocks, "some blocks have two rows")
 		})
 	}
 }

@@ -29,6 +29,8 @@ func (p *Program) Form(name string) int64 {
 		return form
 	case "kept":
 		switch {
+		case len(p.RowCopies) > 0 && p.Tiles != nil:
+			return copiedAhead
 		case len(p.RowCopies) > 0:
 			return copied
 		case slices.ContainsFunc(p.Func.Tensors, func(t *ir.Tensor) bool { return t.Shared }):

@@ -11,11 +11,13 @@ import (
 // This file decides how rows come to be in shared memory that the pass `keep` has there: stored by the threads that load them, or
 // copied as a whole, by one thread, before the loop that would load them.
 
-// The forms of rows that several loops load: read by each of them, kept by the threads of the first, or copied before that one.
+// The forms of rows that several loops load: read by each of them, kept by the threads of the first, copied before that one, or copied ahead, by
+// blocks that stay, while they go through the row before.
 const (
 	readAgain = 1 + iota
 	keptByThreads
 	copied
+	copiedAhead
 )
 
 // bulkUnit is what addresses and sizes of copies of contiguous bytes are multiples of.
@@ -26,11 +28,15 @@ type RowCopy struct {
 	// Load is the load in the loop, and Kept what takes its place: a load of the tensor in shared memory. Store is what is left out.
 	Load, Kept, Store *ir.Op
 	Bytes             int64
+	// Loop is the loop that loads the row first. Of a block that stays, Last is the loop that loads it last, and the row comes in Parts of Step
+	// positions, which are those of the loops' steps.
+	Loop, Last  *ir.Op
+	Step, Parts int64
 }
 
 // copyRows finds the rows that are copied.
 func (p *Program) copyRows() {
-	if p.asks("kept", copied) != copied || !p.Target.Has(target.TMA) {
+	if p.asks("kept", copiedAhead) < copied || !p.Target.Has(target.TMA) {
 		return
 	}
 	for _, loop := range p.Func.Body.Ops {
@@ -77,5 +83,5 @@ func (p *Program) newRowCopy(loop, store *ir.Op) *RowCopy {
 	kept := &ir.Op{Code: lang.OpLoad, Tensor: store.Tensor, Checked: make([]bool, len(store.Indices())), Args: store.Indices(), At: load.At}
 	v.Def, kept.Results = kept, []*ir.Value{&v}
 	p.Homes[&v] = p.Homes[load.Result()]
-	return &RowCopy{Load: load, Kept: kept, Store: store, Bytes: bytes}
+	return &RowCopy{Load: load, Kept: kept, Store: store, Bytes: bytes, Loop: loop}
 }

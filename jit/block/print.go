@@ -150,7 +150,11 @@ func (w *printer) op(op *ir.Op) {
 		w.line("  store %s by the TMA: %s, %s%s", op.Tensor.Name, s.Tile, s.Box.Map, how)
 	}
 	for _, c := range w.RowCopies[op] {
-		w.line("  copies a row of %s to %s, %d bytes", c.Load.Tensor.Name, c.Store.Tensor.Name, c.Bytes)
+		ahead := ""
+		if w.Tiles != nil {
+			ahead = fmt.Sprintf(", the next one's parts of %d positions as this one's are done with", c.Step)
+		}
+		w.line("  copies a row of %s to %s, %d bytes%s", c.Load.Tensor.Name, c.Store.Tensor.Name, c.Bytes, ahead)
 	}
 	form := ""
 	if op.Coarse {

@@ -158,6 +158,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.grid()
 	p.storeByBoxes()
 	p.goThroughTiles()
+	p.goThroughRows()
 	p.donate()
 	p.overlapProducts()
 	p.loadByBoxes()

@@ -17,8 +17,9 @@ type Tiles struct {
 	// Teams is how many teams of warps a block has, of Warps each. One computes one tile after the other. Of two, each has every
 	// other tile of the block, and they take turns: while one multiplies, the other does what is behind its product.
 	Teams int
-	// Blocks is how many blocks a launch has at most.
-	Blocks int
+	// Blocks is how many blocks a launch has at most. Resident is how many of them a multiprocessor must hold, where the code is made for that; 0 where
+	// the plan says so.
+	Blocks, Resident int
 	// Along is the axis along which the two blocks of a cluster have neighbouring tiles; nil where blocks are alone. What both
 	// need alike each of them copies a half of, for both (Copy.Shared).
 	Along *ir.Axis

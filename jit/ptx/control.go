@@ -180,6 +180,7 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 		k.enter(op.Axis, position, hi, full)
 	}
 	stages.next(position)
+	k.rowArrives(op, position)
 	first := k.First[op]
 	k.emitAhead(first)
 	k.block(body)
@@ -192,6 +193,7 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 	}
 	k.moveAll(carried, next)
 	stages.end()
+	k.rowLeaves(op, position, full)
 	if op.Reverse {
 		step = -step
 	}

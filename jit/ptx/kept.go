@@ -21,22 +21,32 @@ func (k *kernel) keepRows() {
 	}
 	a := k.a
 	first := a.Op(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
-	for _, loop := range k.Func.Body.Ops {
-		for _, c := range k.RowCopies[loop] {
-			k.counters[c] = k.allocate(mbarrierBytes, "an mbarrier").at
-			k.copied[c.Load], k.emitted[c.Store] = c.Kept, true
-			a.If(first).Do("mbarrier.init.shared::cta.b64", asm.At(k.sharedBase()).Plus(k.counters[c]), asm.Int(1))
+	for _, c := range k.rowCopies() {
+		parts := max(int(c.Parts), 1)
+		k.counters[c] = k.allocate(parts*mbarrierBytes, "mbarriers").at
+		k.copied[c.Load], k.emitted[c.Store] = c.Kept, true
+		for n := range parts {
+			a.If(first).Do("mbarrier.init.shared::cta.b64", asm.At(k.sharedBase()).Plus(k.counters[c]+n*mbarrierBytes), asm.Int(1))
 		}
 	}
 	a.Do("fence.mbarrier_init.release.cluster")
 	k.barrier()
 }
 
-// copyRows copies the rows that a loop loads first, and waits until they are there.
+// rowCopies are the copies of rows, in the order of the loops.
+func (k *kernel) rowCopies() []*block.RowCopy {
+	var all []*block.RowCopy
+	for _, loop := range k.Func.Body.Ops {
+		all = append(all, k.RowCopies[loop]...)
+	}
+	return all
+}
+
+// copyRows copies the rows that a loop loads first, and waits until they are there. A block that stays has them on their way already.
 func (k *kernel) copyRows(loop *ir.Op) {
 	a := k.a
 	copies := k.RowCopies[loop]
-	if len(copies) == 0 {
+	if len(copies) == 0 || k.Tiles != nil {
 		return
 	}
 	first := a.Calc(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))

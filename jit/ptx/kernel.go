@@ -57,6 +57,8 @@ type kernel struct {
 	// what takes the place of their loads.
 	kept     map[*ir.Tensor]int
 	counters map[*block.RowCopy]int
+	// rows is what a block that stays knows of its next row.
+	rows *rowsAhead
 	copied   map[*ir.Op]*ir.Op
 	// private is where the private tensors are in shared memory.
 	private map[*ir.Tensor]buffer
@@ -170,7 +172,11 @@ func (k *kernel) lower() {
 // body emits the kernel's body: twice where whole blocks can do without masks
 // and the last ones cannot.
 func (k *kernel) body() {
-	if k.Tiles != nil {
+	switch {
+	case k.Tiles != nil && len(k.RowCopies) > 0:
+		k.throughRows()
+		return
+	case k.Tiles != nil:
 		k.throughTiles()
 		return
 	}

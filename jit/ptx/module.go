@@ -212,6 +212,7 @@ func (k *kernel) module() *Module {
 	}
 	if k.Tiles != nil {
 		m.Most = k.Tiles.Blocks
+		text.Occupancy = max(text.Occupancy, k.Tiles.Resident)
 	}
 	if m.Shared > 0 {
 		text.Shared = sharedName

@@ -199,7 +199,7 @@ func (p *pipeline) finish() {
 	if p.Produced {
 		p.k.awaitBeside()
 	}
-	if p.k.Tiles != nil {
+	if p.k.Tiles != nil && p.Produced {
 		p.endTile()
 		return
 	}

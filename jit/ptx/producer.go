@@ -123,7 +123,7 @@ func (p *pipeline) fill() {
 			return
 		}
 		a.Set(phase, "mov.b32", asm.Int(1)) // at first all stages are empty
-		k.eachTile(k.firstTile(), k.walk.stride, []asm.Reg{stage, phase}, func() { p.fillSteps(stage, phase) })
+		k.eachTile(k.firstTile(), k.walk.stride, []asm.Reg{stage, phase}, func(asm.Reg) { p.fillSteps(stage, phase) })
 	})
 }
 

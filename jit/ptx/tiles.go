@@ -92,7 +92,7 @@ func log2(n int) int {
 
 // eachTile emits what is done for each tile, from the one that first is the number of, every so many; changed are the registers
 // that it changes.
-func (k *kernel) eachTile(first asm.Reg, every asm.Number, changed []asm.Reg, emit func()) {
+func (k *kernel) eachTile(first asm.Reg, every asm.Number, changed []asm.Reg, emit func(tile asm.Reg)) {
 	a := k.a
 	tile := a.Reg(asm.B32)
 	a.Move(tile, first)
@@ -103,7 +103,7 @@ func (k *kernel) eachTile(first asm.Reg, every asm.Number, changed []asm.Reg, em
 	k.push(begin)
 	a.Changes(append(changed, tile)...)
 	k.place(tile)
-	emit()
+	emit(tile)
 	a.Set(tile, "add.s32", tile, every)
 	k.pop()
 	a.If(a.Op(asm.Pred, "setp.lt.u32", tile, k.walk.tiles)).Do("bra.uni", top)
@@ -132,7 +132,7 @@ func (k *kernel) throughTiles() {
 			a.If(second).Do("bar.arrive", asm.Int(turn), asm.Int(k.Teams()*k.Warps*layout.Lanes))
 		}
 	}
-	k.eachTile(first, every, r.changes(), func() {
+	k.eachTile(first, every, r.changes(), func(asm.Reg) {
 		k.block(k.Func.Body)
 		if k.Teams() > 1 {
 			k.storesAreRead()
