@@ -174,6 +174,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.computeLate()
 	p.storeInParts()
 	p.makePrivate()
+	p.schedule()
 	return p, nil
 }
 

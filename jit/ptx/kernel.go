@@ -101,12 +101,12 @@ func (k *kernel) push(begin asm.Point) {
 func (k *kernel) newScope() *scope {
 	return &scope{
 		parent: k.scope, values: map[*ir.Value][]held{}, axes: map[*ir.Axis]*axisState{},
-		tiles: map[*ir.Value][]*sharedTile{}, mark: k.arena.top,
+		tiles: map[*ir.Value][]*sharedTile{}, mark: k.arena.Top,
 	}
 }
 
 func (k *kernel) pop() {
-	k.arena.top = k.scope.mark
+	k.arena.Top = k.scope.mark
 	k.scope = k.scope.parent
 	k.a.Close()
 }

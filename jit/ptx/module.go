@@ -199,7 +199,7 @@ func (k *kernel) argument(p ir.Param) asm.Reg {
 // module prints what was lowered.
 func (k *kernel) module() *Module {
 	m := &Module{
-		Entry: identifier(k.Func.Name), Threads: k.Threads(), Shared: k.arena.peak,
+		Entry: identifier(k.Func.Name), Threads: k.Threads(), Shared: k.arena.Peak,
 		Cluster: k.ClusterSize(), Split: k.Split, Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.Func.ScratchBytes(),
 		Grid: k.Func.Grid(), Params: k.Func.Params(), Maps: k.Maps,
 	}
