@@ -23,8 +23,6 @@ import (
 type Blocks struct {
 	*cpu.Device
 	machine target.Machine
-	// Order is which of the processes of a block that can go on does.
-	Order interp.Order
 	// Most is how many bytes of tensors a launch may have to be interpreted; 0 for any number.
 	Most int
 
@@ -115,7 +113,7 @@ func (k *blockKernel) Launch(ctx context.Context, args []backend.Arg) error {
 	case most > 0 && bytes > most:
 		why = &interp.UnsupportedError{What: "a launch of so many bytes"}
 	default:
-		why = interp.Run(k.program, of, k.device.Order)
+		why = interp.Run(k.program, of, k.device.order())
 	}
 	var unsupported *interp.UnsupportedError
 	k.device.note(why)
@@ -164,6 +162,14 @@ func span(t *ir.Tensor, sizes func(*ir.Dim) int64) int64 {
 		step *= n
 	}
 	return t.DType.Bytes(last + 1)
+}
+
+// order is the order of processes of the next launch: each of several in turn.
+func (d *Blocks) order() interp.Order {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	const several = 4
+	return interp.Order(d.interpreted % several)
 }
 
 // note counts a launch.

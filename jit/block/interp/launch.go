@@ -58,6 +58,8 @@ type blockState struct {
 	loads  map[*ir.Op]*loaded
 	own    map[*ir.Tensor]*tensor // scratch
 	kept   map[*ir.Tensor]*keptTensor
+	// privates are the tensors that the block changes in shared memory first.
+	privates map[*ir.Tensor]*privateTensor
 	// copied is what takes the place of loads of rows that are copied, left the stores that are left out.
 	copied map[*ir.Op]*ir.Op
 	left   map[*ir.Op]bool
@@ -182,9 +184,6 @@ func Run(p *block.Program, args Args, order Order) (err error) {
 	for _, s := range p.Func.Scalars {
 		l.scalars[s] = constOf(s.Type.DType, args.Scalars[s])
 	}
-	if len(p.Privates) > 0 {
-		unsupported("tensors that a block changes in shared memory first")
-	}
 	total := int64(1)
 	for _, a := range p.Func.Grid() {
 		total *= l.blocksAlong(a)
@@ -289,7 +288,7 @@ func (l *launch) runCluster(first int64, group int, launched, total int64) error
 	for rank := range group {
 		b := &blockState{
 			l: l, c: c, rank: rank, number: first + int64(rank), named: map[int]*barrier{}, rings: map[*ir.Op]*ring{}, loads: map[*ir.Op]*loaded{},
-			own: map[*ir.Tensor]*tensor{}, kept: map[*ir.Tensor]*keptTensor{}, copied: map[*ir.Op]*ir.Op{}, left: map[*ir.Op]bool{},
+			own: map[*ir.Tensor]*tensor{}, kept: map[*ir.Tensor]*keptTensor{}, privates: map[*ir.Tensor]*privateTensor{}, copied: map[*ir.Op]*ir.Op{}, left: map[*ir.Op]bool{},
 		}
 		b.memory.rooms = map[any]*room{}
 		c.blocks = append(c.blocks, b)
@@ -348,6 +347,7 @@ func (w *warp) run(launched int64, group int) {
 		w.place(b.number / int64(max(p.Split, 1)))
 		w.keepTensors()
 		w.body(p.Func.Body)
+		w.endPrivate()
 		return
 	}
 	first, stride := b.number/int64(group), launched/int64(group)

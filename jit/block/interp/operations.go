@@ -48,6 +48,9 @@ func (w *warp) do(op *ir.Op) {
 	case op.Code.Row().Group == lang.GroupReduce:
 		w.reduce(op)
 		return
+	case op.Code.IsAtomic():
+		w.atomic(op)
+		return
 	}
 	switch op.Code {
 	case lang.OpConst, lang.OpFull, lang.OpIndex, lang.OpStart, lang.OpEnd, lang.OpSize, lang.OpRename:
@@ -533,6 +536,13 @@ func (w *warp) scan(op *ir.Op) {
 	}
 }
 
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // sort gives the positions of the elements along an axis in order; equal ones stay in theirs.
 func (w *warp) sort(op *ir.Op) {
 	x, v, over := op.Args[0], op.Result(), op.Over[0]
@@ -544,10 +554,8 @@ func (w *warp) sort(op *ir.Op) {
 	less := func(a, b ir.Const) int {
 		an, bn := d.IsFloat() && a.Float != a.Float, d.IsFloat() && b.Float != b.Float
 		switch {
-		case an || bn:
-			unsupported("a sort of what is not a number")
-		case d.IsFloat() && a.Float == b.Float && math.Signbit(a.Float) != math.Signbit(b.Float):
-			unsupported("a sort of zeros of both signs")
+		case an || bn: // what is not a number comes behind all that is
+			return truth(an) - truth(bn)
 		case eval.Apply(lang.OpLt, d, a, b).Int != 0:
 			return -1
 		case eval.Apply(lang.OpLt, d, b, a).Int != 0:
