@@ -112,7 +112,9 @@ func (w *warp) produceLoads(loop *ir.Op) {
 
 // produceLoop is what the producer does for the steps of a loop.
 func (w *warp) produceLoop(r *ring) {
-	w.sched().wait("places for the stages", func() bool { return w.p().Tiles == nil || len(r.slots[0]) > 0 })
+	w.sched().wait("places for the stages", func() bool { // which are constants of the code
+		return w.p().Tiles == nil || !slices.ContainsFunc(w.block.c.blocks, func(b *blockState) bool { return len(b.rings[r.Op].slots[0]) == 0 })
+	})
 	lo, hi := w.span(r.Op)
 	for at := lo; at < hi; at += r.Op.Axis.Extent {
 		w.enter(r.Op.Axis, at, min(at+r.Op.Axis.Extent, hi))

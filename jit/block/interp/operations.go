@@ -306,6 +306,9 @@ func strides(axes []*ir.Axis) map[*ir.Axis]int {
 
 // walk goes over all positions along axes, and gives the number of the element that tiles over axes of theirs have there.
 func walk(axes []*ir.Axis, visit func(at func(of []*ir.Axis) int)) {
+	if slices.ContainsFunc(axes, func(a *ir.Axis) bool { return a.Extent <= 0 }) {
+		return
+	}
 	counts := make([]int, len(axes))
 	where := map[*ir.Axis]int{}
 	at := func(of []*ir.Axis) int {
@@ -380,7 +383,7 @@ func (w *warp) argExtreme(op *ir.Op) {
 	dense := w.dense(v)
 	keep := ir.Without(v.Type.Axes, op.Over)
 	best := make([]cell, block.Volume(keep))
-	where := make([]cell, len(best))
+	where := slices.Repeat([]cell{{ir.Const{Int: -1}, true}}, len(best)) // of nothing, a position that is none
 	nan := func(c ir.Const) bool { return d.IsFloat() && c.Float != c.Float }
 	walk(append(slices.Clone(keep), over), func(at func([]*ir.Axis) int) {
 		x, to := dense[at(v.Type.Axes)], at(keep)

@@ -308,16 +308,18 @@ func (w *warp) enterStep(op *ir.Op, at, hi, step int64, carried []held) {
 	}
 }
 
-// inPhase reports that a condition holds up to a position of the loop, whatever the element: position <= limit + positions along.
+// inPhase reports a step of a phase: the condition holds up to its last position, whatever the element.
 func (w *warp) inPhase(f *block.Phase, last int64) bool {
-	least := f.Limit.Offset
+	least := int32(f.Limit.Offset)
 	for _, s := range f.Limit.Scalars {
-		least += w.scalar(s).Int
+		least += int32(w.scalar(s).Int)
 	}
+	most := least
 	if f.Along != nil {
-		least += w.axis(f.Along).start
+		least += int32(w.axis(f.Along).start)
+		most = least + int32(f.Along.Extent-1)
 	}
-	return last <= least
+	return least <= most && last <= int64(least)
 }
 
 // step executes a step of a loop.
