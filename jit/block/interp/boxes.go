@@ -183,7 +183,8 @@ func (w *warp) boxPlace(d block.DimAccess) int64 {
 	return sum
 }
 
-// boxElement is an element of the boxes that fill a tile: where it is in the tensor, and at which byte behind the first of the tile.
+// boxElement is an element of the boxes that fill a tile: where it is in the tensor, until the next one is visited, and at which byte of
+// shared memory.
 type boxElement struct {
 	at     []int64
 	offset int
@@ -218,13 +219,13 @@ func (w *warp) eachBox(b *block.Box, t *block.Tile, base, part, parts int, visit
 			if parts > 1 {
 				at[m.Order[1]] += int64(skip)
 			}
+			begin := at[m.Order[0]] + int64(panel*width/size)
 			for column := range m.Box[0] {
-				here := slices.Clone(at)
-				here[m.Order[0]] += int64(panel*width/size + column)
+				at[m.Order[0]] = begin + int64(column)
 				address := to + row*width + column*size
 				chunks := width / 16
 				turn := address / 128 % 8 & (chunks - 1)
-				visit(boxElement{here, address ^ turn<<4})
+				visit(boxElement{at, address ^ turn<<4})
 			}
 		}
 	}

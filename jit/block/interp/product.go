@@ -226,7 +226,7 @@ func (w *warp) multiply(c *block.Product, x *operands, acc, out []cell) {
 	}
 	var sides [2]side
 	for n := range sides {
-		sides[n] = side{o: &x.sides[n], axes: axes, coords: coords, lines: map[int][]ir.Const{}, round: round, what: what}
+		sides[n] = side{o: &x.sides[n], axes: axes, coords: coords, lines: map[int]line{}, float: sum.IsFloat(), round: round, what: what}
 		sides[n].begin(op.Over, depth)
 	}
 	for i := range out {
@@ -236,15 +236,15 @@ func (w *warp) multiply(c *block.Product, x *operands, acc, out []cell) {
 		rows, columns := sides[0].line(i), sides[1].line(i)
 		so := acc[i].Const
 		if !sum.IsFloat() {
-			for k := range rows {
-				so.Int += rows[k].Int * columns[k].Int
+			for k, x := range rows.ints {
+				so.Int += x * columns.ints[k]
 			}
 			so.Int = eval.Wrap(so.Int, sum)
 		} else {
-			for k := 0; k < len(rows); k += int(one) { // an instruction rounds its sum
-				part := 0.0
-				for n := k; n < min(k+int(one), len(rows)); n++ {
-					part += rows[n].Float * columns[n].Float
+			for k := 0; k < len(rows.floats); k += int(one) { // an instruction rounds its sum
+				part, end := 0.0, min(k+int(one), len(rows.floats))
+				for n, x := range rows.floats[k:end] {
+					part += x * columns.floats[k+n]
 				}
 				so.Float = eval.Round(so.Float+part, sum)
 			}
@@ -258,7 +258,8 @@ type side struct {
 	o      *operand
 	axes   []*ir.Axis
 	coords [][]int32
-	lines  map[int][]ir.Const
+	lines  map[int]line
+	float  bool
 	round  func(float64) float64
 	what   string
 	// free are the operand's axes that the result has, by their numbers there; deep is what each position along the depth adds to the place of
@@ -310,8 +311,14 @@ func (s *side) begin(over []*ir.Axis, depth [][]int) {
 	}
 }
 
-// line is the elements along the depth for cell i of the result.
-func (s *side) line(i int) []ir.Const {
+// line is the elements of a row or a column along the depth, of one kind or the other.
+type line struct {
+	floats []float64
+	ints   []int64
+}
+
+// line is those for cell i of the result.
+func (s *side) line(i int) line {
 	key := 0
 	for _, j := range s.free {
 		key = key*int(s.axes[j].Extent) + int(s.coords[j][i])
@@ -325,10 +332,14 @@ func (s *side) line(i int) []ir.Const {
 		}
 		return 0
 	})
-	xs := make([]ir.Const, len(s.deep))
-	for k, at := range s.deep {
-		xs[k] = s.o.element(spot{first.row + at.row, first.column + at.column}, s.what)
-		xs[k].Float = s.round(xs[k].Float)
+	var xs line
+	for _, at := range s.deep {
+		c := s.o.element(spot{first.row + at.row, first.column + at.column}, s.what)
+		if s.float {
+			xs.floats = append(xs.floats, s.round(c.Float))
+		} else {
+			xs.ints = append(xs.ints, c.Int)
+		}
 	}
 	s.lines[key] = xs
 	return xs
