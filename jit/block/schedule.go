@@ -71,12 +71,14 @@ const (
 	PassTurn
 	// SkipStages goes on past the stages of a tile that the other team computes.
 	SkipStages
+	// endStep is the end of a step, to who verifies; no schedule has it.
+	endStep
 )
 
 // verbs are their names.
 var verbs = [...]string{
 	"barrier", "hand over", "await room", "start copies", "await copies", "await loads", "wipe", "compute", "ready", "start", "await products", "rescale",
-	"carry", "return", "keep", "return kept", "take turn", "pass turn", "skip stages",
+	"carry", "return", "keep", "return kept", "take turn", "pass turn", "skip stages", "end step",
 }
 
 // String is the verb.

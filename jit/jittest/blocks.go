@@ -54,6 +54,9 @@ func (d *Blocks) Compile(c *backend.Code, t backend.Tools) (backend.Executable, 
 	if err != nil {
 		return nil, err
 	}
+	if err := p.Verify(); err != nil {
+		return nil, fmt.Errorf("the block program of %s is wrong: %w", c.Func.Name, err)
+	}
 	k := &blockKernel{device: d, program: p, f: c.Func, params: c.Func.Params()}
 	// To the CPU, rows in shared memory are scratch memory as any other.
 	onCPU := *c

@@ -138,13 +138,14 @@ const BlocksVariable = "TILEC_TEST_BLOCKS"
 // an operation, or it is not this one's turn.
 func interpret(t *testing.T, f *ir.Func, p plan.Plan, tensors [][]byte, scalars []uint64, size func(*ir.Dim) int64) [][]byte {
 	t.Helper()
-	if interpreted.Add(1)%4 != 0 && os.Getenv(BlocksVariable) == "" {
-		return nil
-	}
 	m, err := target.Find("sm_90a")
 	require.NoError(t, err)
 	program, err := Decide(f, &p, m)
 	require.NoError(t, err)
+	require.NoError(t, program.Verify())
+	if interpreted.Add(1)%4 != 0 && os.Getenv(BlocksVariable) == "" {
+		return nil
+	}
 	args := interp.Args{Tensors: map[*ir.Tensor][]byte{}, Scalars: map[*ir.Value]uint64{}, Size: size}
 	var mine [][]byte
 	for i, tensor := range program.Func.Tensors {

@@ -106,6 +106,10 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 	}
 	k := lowered(f, p, t)
 	k.checkShared()
+	// A block program that waits wrongly would hang or give other numbers: here it is an error that names the act.
+	if err := k.Verify(); err != nil {
+		panic(err)
+	}
 	// Looking costs far less than the assembler, and turns wrong code into an error that names the instruction.
 	if err := k.a.Check(k.producer); err != nil {
 		panic(err)
