@@ -24,6 +24,7 @@ import (
 	"tilec/jit/cuda"
 	"tilec/jit/jittest"
 	"tilec/jit/log"
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -41,7 +42,7 @@ import (
 //	debug                              a debug build
 //
 // The values may be `arange`, or `fill V`.
-func TestConformance(t *testing.T) { conformance(t, func(*jit.Compiler) {}) }
+func TestConformance(t *testing.T) { conformance(t, jittest.Device(t), 1, func(*jit.Compiler) {}) }
 
 // TestConformanceWide runs them once more as programs of dimensions beyond 2^31
 // run: positions in 64 bits change no result.
@@ -49,7 +50,23 @@ func TestConformanceWide(t *testing.T) {
 	if testing.Short() {
 		t.Skip("every program once more takes as long as TestConformance")
 	}
-	conformance(t, (*jit.Compiler).Widen)
+	conformance(t, jittest.Device(t), 1, (*jit.Compiler).Widen)
+}
+
+// TestConformanceOfBlocks runs some of them as block programs, in the interpreter that does what those say, and all where the variable
+// TILEC_TEST_DEVICE is "blocks".
+func TestConformanceOfBlocks(t *testing.T) {
+	every := 10
+	if testing.Short() {
+		every = 30
+	}
+	machine, err := target.Find(target.Default)
+	require.NoError(t, err)
+	device := jittest.NewBlocks(machine)
+	conformance(t, device, every, func(*jit.Compiler) {})
+	launches, left := device.Interpreted()
+	t.Logf("%d launches were interpreted; not interpreted: %v", launches, left)
+	require.Greater(t, launches, 900/every, "%v", left)
 }
 
 // TestConformanceVaried runs them under other plans than those that the planner chooses: no plan changes a result.
@@ -60,12 +77,14 @@ func TestConformanceVaried(t *testing.T) {
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			conformance(t, func(c *jit.Compiler) { c.Vary(seed) })
+			conformance(t, jittest.Device(t), 1, func(c *jit.Compiler) { c.Vary(seed) })
 		})
 	}
 }
 
-func conformance(t *testing.T, prepare func(*jit.Compiler)) {
+// conformance runs one of so many of the programs' runs on a device.
+func conformance(t *testing.T, device backend.Device, every int, prepare func(*jit.Compiler)) {
+	number := 0
 	files, err := filepath.Glob(filepath.Join(jittest.Path(t, "testdata/conformance"), "*.txtar"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -93,14 +112,17 @@ func conformance(t *testing.T, prepare func(*jit.Compiler)) {
 				var modules bytes.Buffer
 				logs, err := log.Parse("ptx", &modules)
 				require.NoError(t, err)
-				compiler := jit.NewCompiler(jittest.Device(t), logs)
+				compiler := jit.NewCompiler(device, logs)
 				prepare(compiler)
 				for i, text := range strings.Split(strings.TrimSpace(string(runs)), "\n\n") {
+					if number++; number%every != 0 {
+						continue
+					}
 					c, err := parseCase(text)
 					require.NoErrorf(t, err, "run %d", i+1)
 					t.Run(fmt.Sprint(i+1), func(t *testing.T) { c.run(t, compiler, program) })
 				}
-				if jittest.OnEmulator(t) { // a GPU's driver assembles what it runs
+				if jittest.OnEmulator(t) && device == jittest.Device(t) { // a GPU's driver assembles what it runs
 					assembling.Go(func() error { return assemble(topic+"/"+name, modules.String(), compiler.Device.Target().Name) })
 				}
 			})

@@ -27,6 +27,8 @@ type Pipeline struct {
 	// Overlap is how the loop's two products overlap, each of which reads one of the copies: these then come and go apart; nil
 	// where they do not.
 	Overlap *Overlap
+	// Schedule is in which order copies and products begin, are waited for, and give their stages back.
+	Schedule Schedule
 }
 
 // Copy is one load of the slice.

@@ -12,7 +12,9 @@ import (
 
 // Phase is the first steps of a loop, in which a comparison holds for all elements.
 type Phase struct {
-	// Holds is the comparison: position <= Limit + the positions along Along, where that is not nil.
+	// Holds is the comparison: position <= Limit + the positions along Along, where that is not nil. A step is one of the phase where its
+	// last position is at most the least of these limits, and they follow one another, as far as 32 bits hold them: where a limit wraps
+	// around, no step is.
 	Holds *ir.Value
 	Limit Sum
 	Along *ir.Axis

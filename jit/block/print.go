@@ -206,6 +206,15 @@ func (w *printer) pipeline(x *Pipeline) {
 		}
 		w.line("    load %s: %s, %s", c.Load.Tensor.Name, c.Tile, how)
 	}
+	s := x.Schedule
+	for _, run := range []struct {
+		when string
+		acts []Act
+	}{{"the producer, each step", s.Producer}, {"before", s.Begin}, {"before the first step", s.First}, {"each step", s.Step}, {"if a step follows", s.Next}, {"if none does", s.Last}, {"behind", s.End}} {
+		if len(run.acts) > 0 {
+			w.line("    %s: %s", run.when, actsText(run.acts))
+		}
+	}
 }
 
 func (w *printer) product(c *Product) {

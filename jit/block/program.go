@@ -4,6 +4,9 @@
 // are needed. It is data that Decide computes from tile IR with extents, the plan's settings and the target, and nothing else.
 // It knows instructions by what they can do; it must not know registers, labels, nor the text of any of them.
 //
+// A Program is data to whoever writes code of it (jit/ptx) and to the interpreter beside it (jit/block/interp), which runs it on host
+// tensors and compares it with its tile IR. What is asynchronous in a loop is in its Schedule, in the order in which both go through it.
+//
 // What jit/ptx still decides as it writes is listed in its README. Here is where the block program grows, in which that is
 // decided too.
 package block
@@ -175,6 +178,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.computeLate()
 	p.storeInParts()
 	p.makePrivate()
+	p.schedule()
 	return p, nil
 }
 

@@ -85,8 +85,8 @@ func (t *Tile) Turn(row int) int {
 	return row / (8 / t.Swizzle) % t.Swizzle
 }
 
-// offset is the byte at which an element lies.
-func (t *Tile) offset(row, column int) int {
+// Offset is the byte at which an element lies.
+func (t *Tile) Offset(row, column int) int {
 	if t.Panels > 0 {
 		width := t.Width()
 		return column/width*t.Panels*width + row*width + (column%width ^ t.Turn(row)<<4)
@@ -126,7 +126,7 @@ func (t *Tile) Linear(l layout.Layout) bool {
 	for _, r := range regs {
 		xor, plus := t.Split(r.row, r.column)
 		for _, h := range threads {
-			if (t.offset(h.row, h.column)^xor)+plus != t.offset(h.row+r.row, h.column+r.column) {
+			if (t.Offset(h.row, h.column)^xor)+plus != t.Offset(h.row+r.row, h.column+r.column) {
 				return false
 			}
 		}

@@ -16,10 +16,11 @@ import (
 	"tilec/jit/backend"
 	"tilec/jit/backend/emulator"
 	"tilec/jit/backend/nvidia"
+	"tilec/jit/target"
 )
 
 // DeviceVariable names the environment variable that chooses the device under
-// test, as `tilec --device` does. Tests run on the CPU unless it is set.
+// test, as `tilec --device` does, or "blocks" for Blocks. Tests run on the CPU unless it is set.
 const DeviceVariable = "TILEC_TEST_DEVICE"
 
 // TargetVariable names the environment variable with the PTX target to compile
@@ -33,19 +34,23 @@ var open = sync.OnceValues(func() (backend.Device, error) {
 	if name == "" {
 		name = "cpu"
 	}
+	if name == "blocks" {
+		machine, err := target.Find(target.Default)
+		return NewBlocks(machine), err
+	}
 	d, err := jit.OpenDevice(name)
 	if err == nil {
 		d.Poison()
 	}
-	target := os.Getenv(TargetVariable)
-	if err != nil || target == "" {
+	retarget := os.Getenv(TargetVariable)
+	if err != nil || retarget == "" {
 		return d, err
 	}
 	gpu, ok := d.(*nvidia.Device)
 	if !ok {
-		return nil, fmt.Errorf("%s is %s, but %s is no GPU", TargetVariable, target, d.Name())
+		return nil, fmt.Errorf("%s is %s, but %s is no GPU", TargetVariable, retarget, d.Name())
 	}
-	return gpu, gpu.Retarget(target)
+	return gpu, gpu.Retarget(retarget)
 })
 
 // Device is the device under test. A device that was asked for and is not there fails the test.

@@ -32,7 +32,7 @@ func (k *kernel) contract(op *ir.Op) {
 			acc[i] = zero
 		}
 	}
-	mark := k.arena.top
+	mark := k.arena.Top
 	if c.Wgmma {
 		acc = k.multiplyWgmma(c, acc)
 	} else if c.MMA != nil {
@@ -73,7 +73,7 @@ func (k *kernel) dropOperands(op *ir.Op, mark int) {
 		}
 		k.scope.tiles[v] = left
 	}
-	k.arena.top = mark
+	k.arena.Top = mark
 }
 
 // fewChains is how many sums of tiles keep the tensor cores of a warp busy.

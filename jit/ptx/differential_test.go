@@ -2,18 +2,23 @@ package ptx
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand"
+	"os"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/block/interp"
 	"tilec/jit/cpu"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -113,17 +118,66 @@ func differWith(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, t
 			args.Strides = append(args.Strides, size(q.Dim))
 		}
 	}
+	blocks := interpret(t, f, p, mine, scalars, size)
 	report := emulate(t, m, mine, scalars, size)
 	c, err := cpu.Compile(f)
 	require.NoError(t, err)
 	require.NoError(t, c.Run(args))
+	agree(t, f, p, size, tolerance, args.Tensors, mine)
+	if blocks != nil {
+		t.Log("the block program, interpreted")
+		agree(t, f, p, size, tolerance, args.Tensors, blocks)
+	}
+	return report
+}
+
+// BlocksVariable names the environment variable with which all programs are interpreted, and not one of four.
+const BlocksVariable = "TILEC_TEST_BLOCKS"
+
+// interpret runs a kernel's block program in the interpreter, on copies of the tensors, which it gives; nil where the interpreter does not know
+// an operation, or it is not this one's turn.
+func interpret(t *testing.T, f *ir.Func, p plan.Plan, tensors [][]byte, scalars []uint64, size func(*ir.Dim) int64) [][]byte {
+	t.Helper()
+	m, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	program, err := Decide(f, &p, m)
+	require.NoError(t, err)
+	require.NoError(t, program.Verify())
+	if interpreted.Add(1)%4 != 0 && os.Getenv(BlocksVariable) == "" {
+		return nil
+	}
+	args := interp.Args{Tensors: map[*ir.Tensor][]byte{}, Scalars: map[*ir.Value]uint64{}, Size: size}
+	var mine [][]byte
+	for i, tensor := range program.Func.Tensors {
+		mine = append(mine, slices.Clone(tensors[i]))
+		args.Tensors[tensor] = mine[i]
+	}
+	for i, v := range program.Func.Scalars {
+		args.Scalars[v] = scalars[i]
+	}
+	var unsupported *interp.UnsupportedError
+	if err := interp.Run(program, args, interp.ProducersFirst); errors.As(err, &unsupported) {
+		t.Log(err)
+		return nil
+	} else {
+		require.NoError(t, err)
+	}
+	return mine
+}
+
+// interpreted is how many programs might have been.
+var interpreted atomic.Int64
+
+// agree compares what a kernel has made of its tensors with what the CPU has.
+func agree(t *testing.T, f *ir.Func, p plan.Plan, size func(*ir.Dim) int64, tolerance float64, wanted, mine [][]byte) {
+	t.Helper()
 	for i, tensor := range f.Tensors {
 		if tensor.Mode == lang.In {
 			continue
 		}
 		n := len(mine[i]) / tensor.DType.Size()
 		for e := range n {
-			want, got := elementAt(tensor.DType, args.Tensors[i], e), elementAt(tensor.DType, mine[i], e)
+			want, got := elementAt(tensor.DType, wanted[i], e), elementAt(tensor.DType, mine[i], e)
 			if want == got || math.IsNaN(want) && math.IsNaN(got) {
 				continue
 			}
@@ -139,7 +193,6 @@ func differWith(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, t
 			t.Fatalf("%s[%s] is %v, the cpu gives %v\n%s", tensor.Name, at, got, want, "plan "+p.String())
 		}
 	}
-	return report
 }
 
 func TestExamplesAgreeWithTheCPU(t *testing.T) {

@@ -58,8 +58,8 @@ type kernel struct {
 	kept     map[*ir.Tensor]int
 	counters map[*block.RowCopy]int
 	// rows is what a block that stays knows of its next row.
-	rows *rowsAhead
-	copied   map[*ir.Op]*ir.Op
+	rows   *rowsAhead
+	copied map[*ir.Op]*ir.Op
 	// private is where the private tensors are in shared memory.
 	private map[*ir.Tensor]buffer
 	// written and read are the tensors stored and loaded since the last barrier.
@@ -103,12 +103,12 @@ func (k *kernel) push(begin asm.Point) {
 func (k *kernel) newScope() *scope {
 	return &scope{
 		parent: k.scope, values: map[*ir.Value][]held{}, axes: map[*ir.Axis]*axisState{},
-		tiles: map[*ir.Value][]*sharedTile{}, mark: k.arena.top,
+		tiles: map[*ir.Value][]*sharedTile{}, mark: k.arena.Top,
 	}
 }
 
 func (k *kernel) pop() {
-	k.arena.top = k.scope.mark
+	k.arena.Top = k.scope.mark
 	k.scope = k.scope.parent
 	k.a.Close()
 }

@@ -106,6 +106,10 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 	}
 	k := lowered(f, p, t)
 	k.checkShared()
+	// A block program that waits wrongly would hang or give other numbers: here it is an error that names the act.
+	if err := k.Verify(); err != nil {
+		panic(err)
+	}
 	// Looking costs far less than the assembler, and turns wrong code into an error that names the instruction.
 	if err := k.a.Check(k.producer); err != nil {
 		panic(err)
@@ -199,7 +203,7 @@ func (k *kernel) argument(p ir.Param) asm.Reg {
 // module prints what was lowered.
 func (k *kernel) module() *Module {
 	m := &Module{
-		Entry: identifier(k.Func.Name), Threads: k.Threads(), Shared: k.arena.peak,
+		Entry: identifier(k.Func.Name), Threads: k.Threads(), Shared: k.arena.Peak,
 		Cluster: k.ClusterSize(), Split: k.Split, Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.Func.ScratchBytes(),
 		Grid: k.Func.Grid(), Params: k.Func.Params(), Maps: k.Maps,
 	}

@@ -33,16 +33,15 @@ type overlapped struct {
 	position, hi asm.Reg
 	// next and turn are the stage of the step to come, and its phase.
 	next, turn asm.Reg
-	over       asm.Label
+	// ready are the operands of products that are ready to start.
+	ready map[*block.Product]*wgmmaOperands
+	over  asm.Label
 }
-
-// The numbers of the sets of copies: see sets.
-const firstSet, lastSet = 0, 1
 
 // forwardsOverlapped emits the steps of a loop in order.
 func (k *kernel) forwardsOverlapped(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, hi asm.Reg) {
-	a, r := k.a, stages.ring
-	o := &overlapped{pipeline: stages, Overlap: stages.Overlap, k: k, carried: carried, position: position, hi: hi, over: a.Label()}
+	a := k.a
+	o := &overlapped{pipeline: stages, Overlap: stages.Overlap, k: k, carried: carried, position: position, hi: hi, ready: map[*block.Product]*wgmmaOperands{}, over: a.Label()}
 	o.scores = a.Regs(elem.ClassOf(o.First.MMA.Sum), o.First.Result.Regs())
 	o.next, o.turn = a.Reg(asm.B32), a.Reg(asm.B32)
 	end := hi
@@ -58,12 +57,8 @@ func (k *kernel) forwardsOverlapped(op *ir.Op, stages *pipeline, carried [][]asm
 	k.push(begin)
 	o.changes()
 	a.Comment("the first product of the first step")
-	k.awaitLoads()
-	o.startFirst(r.stage, r.phase, false)
-	k.awaitWgmma(0)
-	if o.Turns {
-		a.Comment("the first warpgroup begins")
-		a.If(o.warpgroup(1)).Do("bar.arrive", asm.Int(turnBarrier), asm.Int(k.Warps*layout.Lanes))
+	for _, x := range o.Schedule.First {
+		o.do(x)
 	}
 	begin = a.Begin()
 	k.pop()
@@ -107,49 +102,70 @@ func (o *overlapped) changes() {
 	}
 }
 
-// turnBarrier is the barrier behind which the first warpgroup's turn begins; that of the second is the next one.
-const turnBarrier = 1
+// do emits one act of the loop, of a step that is in the ring's stage; what it has to do with the next one is in the stage behind.
+func (o *overlapped) do(x block.Act) {
+	k, a, r := o.k, o.k.a, o.ring
+	stage, phase := r.stage, r.phase
+	if x.Step > 0 {
+		stage, phase = o.next, o.turn
+	}
+	switch x.Do {
+	case block.AwaitLoads:
+		k.awaitLoads()
+	case block.AwaitCopies:
+		if x.Set == block.FirstSet {
+			k.a.Loc(o.First.Op.At)
+			k.a.Comment("start %s", describe(o.First.Op))
+		}
+		o.wait(o.of(x.Set, r.full), stage, phase)
+	case block.Ready:
+		set := block.FirstSet
+		if x.Product == o.Last {
+			set = block.LastSet
+		}
+		c := o.items[set]
+		k.scope.tiles[c.Load.Result()] = []*sharedTile{o.at(c, stage)}
+		o.ready[x.Product] = k.operandsOfWgmma(x.Product)
+	case block.StartProduct:
+		out := o.scores
+		if x.Product == o.Last {
+			a.Loc(o.Last.Op.At)
+			a.Comment("start %s", describe(o.Last.Op))
+			out = o.carried[o.Carried]
+		}
+		k.startWgmma(x.Product, o.ready[x.Product], out)
+		o.ready[x.Product].release(k)
+	case block.Rescale:
+		o.rescale()
+	case block.Carry:
+		o.yield()
+	case block.TakeTurn, block.PassTurn:
+		o.turnAct(x)
+	default:
+		o.pipeline.do(x)
+	}
+}
+
+// turnAct emits what has to do with the turns of the two warpgroups.
+func (o *overlapped) turnAct(x block.Act) {
+	k, a := o.k, o.k.a
+	switch {
+	case x.By == 0 && x.Do == block.TakeTurn:
+		k.takeTurn(x.Turn)
+	case x.By == 0:
+		k.leaveTurn(x.Turn)
+	case x.Do == block.TakeTurn:
+		a.Comment("the turn that nobody takes any more")
+		a.If(o.warpgroup(x.By-1)).Do("bar.sync", asm.Int(x.Turn+x.By-1), k.takers())
+	default:
+		a.Comment("the first warpgroup begins")
+		a.If(o.warpgroup(x.By-1)).Do("bar.arrive", asm.Int(x.Turn+2-x.By), k.takers())
+	}
+}
 
 // warpgroup is the predicate of the threads of a warpgroup.
 func (o *overlapped) warpgroup(n int) asm.Reg {
-	k := o.k
-	return k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "shr.u32", k.tid, asm.Int(7)), asm.Int(n))
-}
-
-// takeTurn waits until the other warpgroup has started its products, and passTurn says that this one has.
-func (o *overlapped) takeTurn() {
-	if k := o.k; o.Turns {
-		mine := k.a.Calc(asm.B32, "add.s32", k.a.Calc(asm.B32, "shr.u32", k.tid, asm.Int(7)), asm.Int(turnBarrier))
-		k.a.Do("bar.sync", mine, asm.Int(k.Warps*layout.Lanes))
-	}
-}
-
-func (o *overlapped) passTurn() {
-	if k := o.k; o.Turns {
-		other := k.a.Calc(asm.B32, "sub.s32", asm.Int(turnBarrier+1), k.a.Calc(asm.B32, "shr.u32", k.tid, asm.Int(7)))
-		k.a.Do("bar.arrive", other, asm.Int(k.Warps*layout.Lanes))
-	}
-}
-
-// operand waits for a product's operand of a stage, and has it at hand.
-func (o *overlapped) operand(set int, stage, phase asm.Reg) {
-	k, x := o.k, o.items[set]
-	o.wait(o.of(set, o.ring.full), stage, phase)
-	k.scope.tiles[x.Load.Result()] = []*sharedTile{o.at(x, stage)}
-}
-
-// startFirst starts the first product of the step in a stage, in the warpgroup's turn where there are turns.
-func (o *overlapped) startFirst(stage, phase asm.Reg, inTurn bool) {
-	k := o.k
-	k.a.Loc(o.First.Op.At)
-	k.a.Comment("start %s", describe(o.First.Op))
-	o.operand(firstSet, stage, phase)
-	x := k.operandsOfWgmma(o.First)
-	if inTurn {
-		o.takeTurn()
-	}
-	k.startWgmma(o.First, x, o.scores)
-	x.release(k)
+	return o.k.a.Calc(asm.Pred, "setp.eq.u32", o.k.taker(), asm.Int(n))
 }
 
 // emitStep emits one step; full says that the whole range of the axis exists. Again goes on with the next one in the same code; nil
@@ -167,26 +183,21 @@ func (o *overlapped) emitStep(begin asm.Point, full bool, again func()) asm.Poin
 	}
 	k.enter(op.Axis, o.position, o.hi, full)
 
-	k.awaitWgmma(1)
-	a.Do("bar.warp.sync", asm.AllLanes)
-	o.arrive(o.mbarrier(o.of(firstSet, r.empty), r.stage))
-	first := o.First.Op.Result()
-	k.hold(first, k.Homes[first], o.scores)
-	for _, x := range body.Ops {
-		if x != o.First.Op && x != o.Last.Op && x != o.Rescale {
-			k.emit(x)
+	for _, x := range o.Schedule.Step {
+		if x.Do != block.Compute {
+			o.do(x)
+			continue
+		}
+		first := o.First.Op.Result()
+		k.hold(first, k.Homes[first], o.scores)
+		for _, inner := range body.Ops {
+			if inner != o.First.Op && inner != o.Last.Op && inner != o.Rescale {
+				k.emit(inner)
+			}
 		}
 	}
-	k.awaitWgmma(0)
-	a.Do("bar.warp.sync", asm.AllLanes)
-	o.leaveBefore()
-	o.rescale()
-	o.yield()
-	columns := o.items[lastSet]
-	k.scope.tiles[columns.Load.Result()] = []*sharedTile{o.at(columns, r.stage)}
-	x := k.operandsOfWgmma(o.Last)
 	if !full {
-		o.lastStep(x, true)
+		o.lastStep()
 		begin = a.Begin()
 		k.pop()
 		return begin
@@ -200,11 +211,9 @@ func (o *overlapped) emitStep(begin asm.Point, full bool, again func()) asm.Poin
 	a.If(a.Op(asm.Pred, "setp.ge.s32", o.position, o.hi)).Do("bra.uni", end)
 	k.push(branch)
 	a.Changes(o.next, o.turn)
-	o.startFirst(o.next, o.turn, true)
-	o.wait(o.of(lastSet, r.full), r.stage, r.phase)
-	o.startLast(x)
-	o.passTurn()
-	o.leaveLater(o.mbarrier(o.of(lastSet, r.empty), r.stage))
+	for _, x := range o.Schedule.Next {
+		o.do(x)
+	}
 	a.Move(r.stage, o.next)
 	a.Move(r.phase, o.turn)
 	again()
@@ -213,7 +222,7 @@ func (o *overlapped) emitStep(begin asm.Point, full bool, again func()) asm.Poin
 	a.Do("bra.uni", behind)
 	a.Place(end)
 	k.push(branch)
-	o.lastStep(x, false)
+	o.lastStep()
 	k.pop()
 	a.Place(behind)
 	begin = a.Begin()
@@ -221,28 +230,12 @@ func (o *overlapped) emitStep(begin asm.Point, full bool, again func()) asm.Poin
 	return begin
 }
 
-// startLast starts the last product of a step.
-func (o *overlapped) startLast(x *wgmmaOperands) {
-	o.k.a.Loc(o.Last.Op.At)
-	o.k.a.Comment("start %s", describe(o.Last.Op))
-	o.k.startWgmma(o.Last, x, o.carried[o.Carried])
-	x.release(o.k)
-}
-
 // lastStep ends the last step of the loop.
-func (o *overlapped) lastStep(x *wgmmaOperands, partial bool) {
-	k, a := o.k, o.k.a
-	o.wait(o.of(lastSet, o.ring.full), o.ring.stage, o.ring.phase)
-	if partial {
-		o.wipe()
+func (o *overlapped) lastStep() {
+	for _, x := range o.Schedule.Last {
+		o.do(x)
 	}
-	o.startLast(x)
-	if o.Turns {
-		a.Comment("the turn that nobody takes any more")
-		a.If(o.warpgroup(0)).Do("bar.sync", asm.Int(turnBarrier), asm.Int(k.Warps*layout.Lanes))
-	}
-	k.awaitWgmma(0)
-	a.Do("bra.uni", o.over)
+	o.k.a.Do("bra.uni", o.over)
 }
 
 // rescale changes what the last product adds to, in place.

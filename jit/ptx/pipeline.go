@@ -60,26 +60,32 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 			p.base = x.tile.buffer
 		}
 	}
-	switch {
-	case k.Tiles != nil:
-		p.beginTile()
-		return p
-	case p.Produced:
-		p.begin()
+	a := k.a
+	if p.Produced {
+		p.fill()
+		p.doAll(p.Schedule.Begin)
+		if k.Tiles == nil {
+			p.ring.start(a)
+		}
 		return p
 	}
-	a := k.a
-	// What used this memory before must be done with.
-	k.barrier()
-	p.read, p.write = a.Reg(asm.B32), a.Reg(asm.B32)
-	a.Set(p.read, "mov.b32", asm.Int(0))
-	a.Set(p.write, "mov.b32", asm.Int(p.Ahead))
-	for s := range p.Ahead {
-		at := lo
-		if s > 0 {
-			at = a.Op(lo.Class, lo.Class.Signed("add"), lo, asm.Int(int64(s)*step))
+	started := false
+	for _, x := range p.Schedule.Begin {
+		if x.Do != block.StartCopies {
+			p.do(x)
+			continue
 		}
-		p.copies(at, asm.Int(s))
+		if !started {
+			started = true
+			p.read, p.write = a.Reg(asm.B32), a.Reg(asm.B32)
+			a.Set(p.read, "mov.b32", asm.Int(0))
+			a.Set(p.write, "mov.b32", asm.Int(p.Ahead))
+		}
+		at := lo
+		if x.Step > 0 {
+			at = a.Op(lo.Class, lo.Class.Signed("add"), lo, asm.Int(int64(x.Step)*step))
+		}
+		p.copies(at, asm.Int(x.Step))
 	}
 	return p
 }
@@ -152,61 +158,5 @@ func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout.Layout, vec int) {
 			size = append(size, k.a.Calc(asm.B32, "selp.b32", asm.Int(bytes), asm.Int(0), m))
 		}
 		k.a.If(p).Do(name, append([]asm.Operand{to.at(g[0]), from.at(g[0]).addr(), asm.Int(bytes)}, size...)...)
-	}
-}
-
-// next begins a step of the loop: it waits for the step's stage, and starts the
-// copies of a step to come into the stage that the last step has left.
-func (p *pipeline) next(position asm.Reg) {
-	if len(p.items) == 0 {
-		return
-	}
-	if p.Produced {
-		p.await()
-		return
-	}
-	k, a := p.k, p.k.a
-	a.Changes(p.read, p.write)
-	a.Do("cp.async.wait_group", asm.Int(p.Ahead-1))
-	for _, x := range p.items {
-		if x.tile.Async {
-			a.Do("fence.proxy.async.shared::cta")
-			break
-		}
-	}
-	k.barrier()
-	for _, x := range p.items {
-		v := x.Load.Result()
-		k.scope.tiles[v] = append(k.scope.tiles[v], p.at(x, p.read))
-	}
-	p.copies(a.Op(position.Class, position.Class.Signed("add"), position, asm.Int(int64(p.Ahead)*p.step)), p.write)
-	for _, r := range []asm.Reg{p.read, p.write} {
-		a.Set(r, "add.s32", r, asm.Int(1))
-		wrap := a.Op(asm.Pred, "setp.eq.s32", r, asm.Int(p.Stages))
-		a.Set(r, "selp.b32", asm.Int(0), r, wrap)
-	}
-}
-
-// end ends a step.
-func (p *pipeline) end() {
-	if p.Produced {
-		p.leave()
-	}
-}
-
-// finish gives the stages' memory back.
-func (p *pipeline) finish() {
-	if p.Produced {
-		p.k.awaitBeside()
-	}
-	if p.k.Tiles != nil && p.Produced {
-		p.endTile()
-		return
-	}
-	if p.Overlapped {
-		p.k.a.Do("wgmma.wait_group.sync.aligned", asm.Int(0))
-	}
-	if len(p.items) > 0 {
-		p.k.release(p.base)
 	}
 }

@@ -3,6 +3,7 @@ package ptx
 import (
 	"slices"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -50,7 +51,7 @@ func (k *kernel) startProducer() {
 		}
 		for _, p := range loops {
 			r := p.ring
-			n := p.Stages * len(p.sets())
+			n := p.Stages * len(p.Sets())
 			b := k.allocate(2*n*mbarrierBytes, "a ring of mbarriers")
 			r.full, r.empty = b.at, b.at+n*mbarrierBytes
 			for s := range n {
@@ -81,18 +82,6 @@ func (k *kernel) startProducer() {
 			a.Do("griddepcontrol.wait")
 		}
 	})
-}
-
-// sets are the copies of a step that come and go together: all of them, or each alone where the products that read them overlap.
-func (p *pipeline) sets() [][]pipelined {
-	if p.Overlap == nil {
-		return [][]pipelined{p.items}
-	}
-	var alone [][]pipelined
-	for i := range p.items {
-		alone = append(alone, p.items[i:i+1])
-	}
-	return alone
 }
 
 // of is where the mbarriers of a set lie, of those that lie from at on.
@@ -149,17 +138,21 @@ func (p *pipeline) fillSteps(stage, phase asm.Reg) {
 	}
 	k.enter(p.Op.Axis, position, hi, true)
 	p.provideScalars(true)
-	for n, set := range p.sets() {
-		p.wait(p.of(n, r.empty), stage, phase)
-		full := p.mbarrier(p.of(n, r.full), stage)
+	for _, x := range p.Schedule.Producer {
+		if x.Do == block.AwaitRoom {
+			p.wait(p.of(x.Set, r.empty), stage, phase)
+			continue
+		}
+		full := p.mbarrier(p.of(x.Set, r.full), stage)
 		bytes := 0
-		for _, x := range set {
-			bytes += x.tile.Bytes()
+		for _, i := range p.Sets()[x.Set] {
+			bytes += p.items[i].tile.Bytes()
 		}
 		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(bytes))
-		for _, x := range set {
-			a.Comment("copy %s", describe(x.Load))
-			k.copyBoxes(x.Box, p.at(x, stage), full, x.Shared)
+		for _, i := range p.Sets()[x.Set] {
+			c := p.items[i]
+			a.Comment("copy %s", describe(c.Load))
+			k.copyBoxes(c.Box, p.at(c, stage), full, c.Shared)
 		}
 	}
 	p.advance(stage, phase)
@@ -167,18 +160,6 @@ func (p *pipeline) fillSteps(stage, phase asm.Reg) {
 	k.pop()
 	a.If(a.Op(asm.Pred, "setp.lt.s32", position, hi)).Do("bra.uni", top)
 	a.Place(done)
-}
-
-// begin makes the loop's stages the producer's: whatever else used their memory is over.
-func (p *pipeline) begin() {
-	k, a, r := p.k, p.k.a, p.ring
-	p.fill()
-	a.Do("fence.proxy.async.shared::cta")
-	a.Do("bar.warp.sync", asm.AllLanes)
-	for s := range p.Stages * len(p.sets()) {
-		p.arrive(k.a.Register(k.a.Add(k.sharedBase(), asm.Int(r.empty+s*mbarrierBytes))))
-	}
-	r.start(a)
 }
 
 // start puts those that compute at the first stage.
@@ -191,20 +172,6 @@ func (r *ring) start(a *asm.Builder) {
 
 // changes are the registers that each step changes.
 func (r *ring) changes() []asm.Reg { return []asm.Reg{r.stage, r.phase, r.before} }
-
-// await begins a step: it waits for the step's stage.
-func (p *pipeline) await() {
-	k, r := p.k, p.ring
-	k.a.Changes(r.changes()...)
-	p.wait(r.full, r.stage, r.phase)
-	for _, x := range p.items {
-		v := x.Load.Result()
-		k.scope.tiles[v] = append(k.scope.tiles[v], p.at(x, r.stage))
-	}
-	if k.partial(p.Op.Axis) {
-		p.wipe()
-	}
-}
 
 // wipe puts 0 where elements have come from beyond the end of the loop and a product would count them.
 func (p *pipeline) wipe() {
@@ -235,21 +202,6 @@ func (p *pipeline) wipe() {
 		k.a.Do("fence.proxy.async.shared::cta")
 		k.barrier()
 	}
-}
-
-// leave ends a step: it hands back the stage that no product reads any more, which is
-// that of the step before where products overlap.
-func (p *pipeline) leave() {
-	a, r := p.k.a, p.ring
-	mine := p.mbarrier(r.empty, r.stage)
-	a.Do("bar.warp.sync", asm.AllLanes)
-	if p.Overlapped {
-		p.leaveBefore()
-		p.leaveLater(mine)
-	} else {
-		p.arrive(mine)
-	}
-	p.advance(r.stage, r.phase)
 }
 
 // leaveLater has the next step hand back a stage, whose mbarrier this is.

@@ -15,15 +15,15 @@ import (
 // sharedName is the symbol of the block's dynamic shared memory.
 const sharedName asm.Symbol = "arena"
 
-// arena hands out shared memory, as a stack, and keeps track of what has been
+// arena hands out shared memory, and keeps track of what has been
 // read and written there since the last barrier, so that barriers go only where they are needed.
 type arena struct {
-	top, peak int
-	names     []string // of the buffers at the peak
-	live      []buffer
-	reads     []buffer
-	writes    []buffer
-	unknown   bool // anything may have been read or written
+	block.Arena
+	names   []string // of the buffers at the peak
+	live    []buffer
+	reads   []buffer
+	writes  []buffer
+	unknown bool // anything may have been read or written
 }
 
 // buffer is a range of shared memory, in bytes.
@@ -40,23 +40,20 @@ func (b buffer) overlaps(c buffer) bool { return b.at < c.at+c.size && c.at < b.
 func (k *kernel) allocate(size int, what string) buffer {
 	k.noteWrite()
 	m := &k.arena
-	b := buffer{at: m.top, size: (size + 127) / 128 * 128, name: what}
-	align := min(1024, layout.PowerAbove(b.size)) // where a swizzle pattern begins
-	b.at = (b.at + align - 1) / align * align
-	m.top = b.at + b.size
+	b, peak := buffer{name: what}, m.Peak
+	b.at, b.size = m.Take(size)
 	for len(m.live) > 0 && m.live[len(m.live)-1].at >= b.at {
 		m.live = m.live[:len(m.live)-1]
 	}
 	m.live = append(m.live, b)
-	if m.top > m.peak {
-		m.peak = m.top
+	if m.Peak > peak {
 		m.names = nil
 		for _, l := range m.live {
 			m.names = append(m.names, fmt.Sprintf("%s takes %d bytes", l.name, l.size))
 		}
 	}
 	// What does not fit is laid out to the end, to say how much it takes, unless that is absurd.
-	if m.top > hopeless*k.Target.SharedPerBlock {
+	if m.Top > hopeless*k.Target.SharedPerBlock {
 		k.checkShared()
 	}
 	return b
@@ -67,18 +64,18 @@ const hopeless = 16
 
 // checkShared fails when the plan takes more shared memory than it may.
 func (k *kernel) checkShared() {
-	if limit := k.plan.SharedLimit(k.Target); k.arena.peak > limit {
-		panic(failure{&plan.SharedError{Need: k.arena.peak, Have: limit, Buffers: k.arena.names}})
+	if limit := k.plan.SharedLimit(k.Target); k.arena.Peak > limit {
+		panic(failure{&plan.SharedError{Need: k.arena.Peak, Have: limit, Buffers: k.arena.names}})
 	}
 }
 
 // release gives the last buffer back. A launch that others wait for leaves small ones where they are: what comes behind has memory
 // of its own, and needs no barrier before it writes there.
 func (k *kernel) release(b buffer) {
-	if k.Dependent() && b.size <= smallBuffer && k.arena.top <= k.Target.SharedPerBlock/2 {
+	if k.Dependent() && b.size <= smallBuffer && k.arena.Top <= k.Target.SharedPerBlock/2 {
 		return
 	}
-	k.arena.top = b.at
+	k.arena.Top = b.at
 }
 
 // smallBuffer is how many bytes a buffer has at most that is not used again.

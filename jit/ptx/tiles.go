@@ -147,20 +147,6 @@ func (k *kernel) throughTiles() {
 	}
 }
 
-// takeTurn waits until the other team has left off what a barrier is for, and leaveTurn leaves it off.
-func (k *kernel) takeTurn(turn int) {
-	if k.Teams() > 1 {
-		k.a.Do("bar.sync", k.a.Calc(asm.B32, "add.s32", k.walk.team, asm.Int(turn)), asm.Int(k.Teams()*k.Warps*layout.Lanes))
-	}
-}
-
-func (k *kernel) leaveTurn(turn int) {
-	if k.Teams() > 1 {
-		other := k.a.Calc(asm.B32, "sub.s32", asm.Int(turn+1), k.walk.team)
-		k.a.Do("bar.arrive", other, asm.Int(k.Teams()*k.Warps*layout.Lanes))
-	}
-}
-
 // storesAreRead waits until the copies that store results have read the shared memory.
 func (k *kernel) storesAreRead() {
 	if len(k.Stores) > 0 {
@@ -196,27 +182,4 @@ func (p *pipeline) skip(tiles asm.Number) {
 	a.Set(r.stage, "rem.u32", sum, asm.Int(p.Stages))
 	odd := a.Op(asm.B32, "and.b32", rounds, asm.Int(1))
 	a.Set(r.phase, "xor.b32", r.phase, odd)
-}
-
-// beginTile begins a tile's loop of a block that stays, and endTile ends it: the last stage goes back to the producer.
-func (p *pipeline) beginTile() {
-	p.fill()
-	p.k.takeTurn(block.ProductTurn)
-}
-
-func (p *pipeline) endTile() {
-	k, a, r := p.k, p.k.a, p.ring
-	k.leaveTurn(block.ProductTurn)
-	a.Do("wgmma.wait_group.sync.aligned", asm.Int(0))
-	a.Do("bar.warp.sync", asm.AllLanes)
-	a.Changes(r.changes()...)
-	p.leaveBefore()
-	a.Set(r.before, "mov.b32", asm.Int(0))
-	if k.Teams() > 1 {
-		p.skip(asm.Int(1))
-	}
-	k.takeTurn(block.ResultTurn)
-	if k.Teams() == 1 {
-		k.storesAreRead()
-	}
 }

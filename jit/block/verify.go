@@ -1,0 +1,184 @@
+package block
+
+import (
+	"fmt"
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/jit/layout"
+)
+
+// This file verifies what has been decided, without data: that layouts hold each element, that boxes fill their tiles, that stages fit in
+// shared memory, and that schedules wait for what is read, overwrite nothing that is still read, and let everybody go on.
+
+// Verify checks a program; the error names the first thing that is wrong with it.
+func (p *Program) Verify() error {
+	if n := p.Threads() / layout.Lanes; n > p.Target.WarpsPerBlock {
+		return fmt.Errorf("a block has %d warps, of at most %d", n, p.Target.WarpsPerBlock)
+	}
+	for v, l := range p.Homes {
+		if err := p.holds(l, v.Type.Axes); err != nil {
+			return fmt.Errorf("%s is held as %s, %w", ValueName(v), l, err)
+		}
+	}
+	room := 0
+	for _, x := range p.inOrder() {
+		if err := p.verifyPipeline(x); err != nil {
+			return fmt.Errorf("the loop over %s: %w", x.Op.Axis.Name, err)
+		}
+		room = max(room, x.Stages*x.Bytes())
+	}
+	if room > p.Target.SharedPerBlock {
+		return fmt.Errorf("the stages of a loop take %d bytes of shared memory, of at most %d", room, p.Target.SharedPerBlock)
+	}
+	for op, s := range p.Stores {
+		if err := s.Box.fills(s.Tile, 1); err != nil {
+			return fmt.Errorf("the store to %s: %w", op.Tensor.Name, err)
+		}
+	}
+	for op, x := range p.Loads {
+		if err := x.Box.fills(x.Tile, 1); err != nil {
+			return fmt.Errorf("the load of %s: %w", op.Tensor.Name, err)
+		}
+	}
+	return nil
+}
+
+// inOrder are the loops with stages, in the order of the kernel.
+func (p *Program) inOrder() (all []*Pipeline) {
+	p.Func.Walk(func(op *ir.Op) bool {
+		if x := p.Pipelines[op]; x != nil {
+			all = append(all, x)
+		}
+		return true
+	})
+	return all
+}
+
+// holds reports a layout that has a place for each element over axes: the digits of an axis count all its positions, each once.
+func (p *Program) holds(l layout.Layout, axes []*ir.Axis) error {
+	if n := layout.Product(l.Lane); n != layout.Lanes {
+		return fmt.Errorf("which has %d lanes", n)
+	}
+	if n := l.Warps(); n != p.Warps {
+		return fmt.Errorf("which has %d warps, and the plan %d", n, p.Warps)
+	}
+	for _, a := range axes {
+		var digits []layout.Digit
+		for _, d := range slices.Concat(l.Reg, l.Lane, l.Warp) {
+			if d.Axis == a && d.Size > 1 {
+				digits = append(digits, d)
+			}
+		}
+		slices.SortFunc(digits, func(x, y layout.Digit) int { return x.Stride - y.Stride })
+		next := 1
+		for _, d := range digits {
+			if d.Stride != next {
+				return fmt.Errorf("which has no digit that counts %d positions along %s at a time", next, a.Name)
+			}
+			next *= d.Size
+		}
+		if int64(next) < a.Extent {
+			return fmt.Errorf("which has %d of %d positions along %s", next, a.Extent, a.Name)
+		}
+	}
+	return nil
+}
+
+// fills reports boxes that have as many elements as a tile, of which so many blocks copy a part each, in rows of its width.
+func (b *Box) fills(t *Tile, blocks int) error {
+	n := blocks * t.RowBytes() / b.Map.Swizzle
+	for _, side := range b.Map.Box {
+		n *= side
+	}
+	if !t.boxed() {
+		return fmt.Errorf("the tile %s does not lie as boxes do", t)
+	}
+	if bytes := n * t.DType.Size(); b.Map.Swizzle != t.Width() || bytes != t.Bytes() {
+		return fmt.Errorf("%s have %d bytes in rows of %d, and the tile %d in rows of %d", b.Map, bytes, b.Map.Swizzle, t.Bytes(), t.Width())
+	}
+	return nil
+}
+
+// verifyPipeline checks the copies and the schedule of a loop.
+func (p *Program) verifyPipeline(x *Pipeline) error {
+	for _, c := range x.Copies {
+		if c.Box == nil {
+			continue
+		}
+		blocks := 1
+		if c.Shared {
+			blocks = pair
+		}
+		if err := c.Box.fills(c.Tile, blocks); err != nil {
+			return fmt.Errorf("the load of %s: %w", c.Load.Tensor.Name, err)
+		}
+	}
+	if x.Overlap != nil && x.Overlap.Turns {
+		if err := x.turns(); err != nil {
+			return err
+		}
+	}
+	if p.Teams() > 1 {
+		if err := x.teamTurns(); err != nil {
+			return err
+		}
+	}
+	for _, eager := range []bool{true, false} {
+		if err := p.verifySchedule(x, eager); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// teamTurns reports that a team takes the turn to multiply and passes it on once for each tile, takes that to store, which it passes on behind
+// its stores, and leaves the stages of the other team alone.
+func (x *Pipeline) teamTurns() error {
+	count := func(v Verb, turn int) (n int) {
+		for _, a := range append(slices.Clone(x.Schedule.Begin), x.Schedule.End...) {
+			if a.Do == v && a.Turn == turn {
+				n++
+			}
+		}
+		return n
+	}
+	for _, want := range []Act{{Do: TakeTurn, Turn: ProductTurn}, {Do: PassTurn, Turn: ProductTurn}, {Do: TakeTurn, Turn: ResultTurn}, {Do: SkipStages}} {
+		if n := count(want.Do, want.Turn); n != 1 {
+			return fmt.Errorf("a team has %q %d times for a tile", want, n)
+		}
+	}
+	return nil
+}
+
+// turns reports that of two warpgroups each takes as many turns as the other passes on, however many steps there are.
+func (x *Pipeline) turns() error {
+	s := x.Schedule
+	for steps := 1; steps < 4; steps++ {
+		acts := slices.Clone(s.First)
+		for n := range steps {
+			acts = append(acts, s.Step...)
+			if n < steps-1 {
+				acts = append(acts, s.Next...)
+			} else {
+				acts = append(acts, s.Last...)
+			}
+		}
+		var taken, passed [2]int
+		for _, a := range acts {
+			for who := range 2 {
+				switch {
+				case a.By > 0 && a.By != who+1:
+				case a.Do == TakeTurn:
+					taken[who]++
+				case a.Do == PassTurn:
+					passed[1-who]++
+				}
+			}
+		}
+		if taken != passed {
+			return fmt.Errorf("in %d steps the warpgroups take %d and %d turns, and %d and %d are passed to them", steps, taken[0], taken[1], passed[0], passed[1])
+		}
+	}
+	return nil
+}
