@@ -68,11 +68,11 @@ body:
   %4 = full %3 : f32{i}
   %5 = for j from %1 to %2 with (%6 = %4) pos %7 : (f32{i}) {
     %8 = index j : i32{j}
-    %9 = load %x[%0, %8] : f32{i, j}
     %16 = index i : i32{i}
     %17 = start i : i32
     %18 = sub %16, %17 : i32{i}
     %19 = index j : i32{j}
+    %9 = load %x[%0, %8] : f32{i, j}
     store %kept.x[%18, %19] = %9
     %10 = sum %9 over j : f32{i}
     %11 = add %6, %10 : f32{i}
@@ -241,8 +241,8 @@ func (k *keeper) keep(r *row) {
 		return op
 	}
 	k.replace(r.first, func(b *ir.Builder) {
+		op := at(b, r.first.loop) // before the load, in whose place it may come
 		b.Block.Ops = append(b.Block.Ops, r.first.load)
-		op := at(b, r.first.loop)
 		op.Code, op.Args = lang.OpStore, append(op.Args, r.first.load.Result())
 		b.Emit(op)
 	})

@@ -328,33 +328,3 @@ func (b *blockState) keptAt(w *warp, t *ir.Tensor, n int64) ir.Const {
 	}
 	return x.room.get(int(n)*t.Held().Size(), t.DType.WholeBytes())
 }
-
-// copyRows copies the rows that a loop loads first to shared memory, and waits for them.
-func (w *warp) copyRows(loop *ir.Op) {
-	for _, c := range w.p().RowCopies[loop] {
-		w.meet("copy a row of "+c.Load.Tensor.Name, nil)
-		if w.n == 0 {
-			from, to := w.block.tensor(c.Load.Tensor), w.block.kept[c.Store.Tensor]
-			at := make([]int64, len(from.shape))
-			dims := w.p().Access(c.Load)
-			for i, d := range dims[:len(dims)-1] {
-				for _, t := range d.Affine.Terms {
-					at[i] += t.Coef * w.axis(t.Axis).start
-				}
-				for _, s := range d.Affine.Scalars {
-					at[i] += s.Coef * w.scalar(s.Value).Int
-				}
-				at[i] += d.Affine.Offset
-			}
-			first, inside := from.place(at)
-			if !inside {
-				failf("a row of %s at %v, of shape %v, is copied", from.Name, at, from.shape)
-			}
-			size := int64(from.Held().Size())
-			for n := range c.Bytes / size {
-				to.room.put(int(n*size), from.DType.WholeBytes(), from.get(first+n))
-			}
-		}
-		w.meet("have the row of "+c.Load.Tensor.Name, nil)
-	}
-}

@@ -10,13 +10,14 @@ import (
 )
 
 // The programs in which faults are put: a product whose copies threads start, one whose copies a producer does, one of blocks that stay
-// and of two teams, and an attention whose products overlap, in turns.
+// and of two teams, an attention whose products overlap, in turns, and blocks that stay and go through rows.
 var (
 	added       = examples[0]
 	byThreads   = examples[6]
 	byProducer  = examples[7]
 	byTeams     = examples[8]
 	overlapping = examples[12]
+	throughRows = examples[13]
 )
 
 // pipeline is the program's loop with stages.
@@ -24,6 +25,16 @@ func pipeline(p *block.Program) *block.Pipeline {
 	for _, op := range p.Func.Body.Ops {
 		if x := p.Pipelines[op]; x != nil {
 			return x
+		}
+	}
+	return nil
+}
+
+// row is the program's row that is copied.
+func row(p *block.Program) *block.RowCopy {
+	for _, op := range p.Func.Body.Ops {
+		for _, c := range p.RowCopies[op] {
+			return c
 		}
 	}
 	return nil
@@ -120,6 +131,9 @@ func TestFaultsAreFound(t *testing.T) {
 				}
 			}
 		}, "the tile IR gives", "which has 512 of 1024 positions along i"},
+		{"a row's parts are sent for before the last loop has read them", throughRows, func(p *block.Program) { row(p).Last = row(p).Loop },
+			"of a row of x", ""},
+		{"a row is in other parts than the loop's steps", throughRows, func(p *block.Program) { row(p).Step *= 2 }, "of a row of x", ""},
 		{"a last block has no masks", added, func(p *block.Program) { p.Func.Dims[0].Divisor = 1024 }, "and no masks", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

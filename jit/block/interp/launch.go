@@ -63,6 +63,8 @@ type blockState struct {
 	// copied is what takes the place of loads of rows that are copied, left the stores that are left out.
 	copied map[*ir.Op]*ir.Op
 	left   map[*ir.Op]bool
+	// sent are the parts of rows that were sent for.
+	sent map[rowPart]*onItsWay
 }
 
 // team is the warps that compute one tile together.
@@ -100,6 +102,9 @@ type warp struct {
 	running map[*ir.Op]int64
 	ready   map[*block.Product]*operands
 	scores  held
+	// rows is how many rows the warp has begun. next does something where the axes of the grid stand at the block's next tile, if there is one; nil in a block that goes through no rows.
+	next func(each func())
+	rows int
 }
 
 func (w *warp) b() *blockState      { return w.block }
@@ -288,7 +293,7 @@ func (l *launch) runCluster(first int64, group int, launched, total int64) error
 	for rank := range group {
 		b := &blockState{
 			l: l, c: c, rank: rank, number: first + int64(rank), named: map[int]*barrier{}, rings: map[*ir.Op]*ring{}, loads: map[*ir.Op]*loaded{},
-			own: map[*ir.Tensor]*tensor{}, kept: map[*ir.Tensor]*keptTensor{}, privates: map[*ir.Tensor]*privateTensor{}, copied: map[*ir.Op]*ir.Op{}, left: map[*ir.Op]bool{},
+			own: map[*ir.Tensor]*tensor{}, kept: map[*ir.Tensor]*keptTensor{}, privates: map[*ir.Tensor]*privateTensor{}, copied: map[*ir.Op]*ir.Op{}, left: map[*ir.Op]bool{}, sent: map[rowPart]*onItsWay{},
 		}
 		b.memory.rooms = map[any]*room{}
 		c.blocks = append(c.blocks, b)
@@ -351,6 +356,10 @@ func (w *warp) run(launched int64, group int) {
 		return
 	}
 	first, stride := b.number/int64(group), launched/int64(group)
+	if len(p.RowCopies) > 0 {
+		w.throughRows(stride)
+		return
+	}
 	if p.Teams() > 1 && w.team.n == 1 {
 		for _, r := range b.rings {
 			w.place(first)

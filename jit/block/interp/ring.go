@@ -328,6 +328,7 @@ func (w *warp) step(op *ir.Op, r *ring, at, hi, step int64, carried []held) {
 	w.region(func() {
 		w.enterStep(op, at, hi, step, carried)
 		compute := func() {
+			w.rowArrives(op, at)
 			first := w.p().First[op]
 			for _, x := range first {
 				w.do(x)
@@ -338,6 +339,7 @@ func (w *warp) step(op *ir.Op, r *ring, at, hi, step int64, carried []held) {
 				delete(w.emitted, x)
 			}
 			w.yield(op, carried, -1)
+			w.rowLeaves(op, at)
 		}
 		if r == nil {
 			compute()
