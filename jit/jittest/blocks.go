@@ -23,17 +23,20 @@ import (
 type Blocks struct {
 	*cpu.Device
 	machine target.Machine
-	// Most is how many bytes of tensors a launch may have to be interpreted; 0 for any number.
-	Most int
+	// Most is how many blocks a launch has at most that is interpreted, 0 for any number.
+	Most int64
 
 	mu          sync.Mutex
 	interpreted int
 	left        map[string]int
 }
 
+// mostBlocks keeps a launch to a second or so.
+const mostBlocks = 300
+
 // NewBlocks is such a device for a machine.
 func NewBlocks(machine target.Machine) *Blocks {
-	return &Blocks{Device: cpu.Open(), machine: machine, left: map[string]int{}}
+	return &Blocks{Device: cpu.Open(), machine: machine, Most: mostBlocks, left: map[string]int{}}
 }
 
 // Interpreted is how many launches were interpreted, and why others were not, with how many.
@@ -95,7 +98,7 @@ func (k *blockKernel) Launch(ctx context.Context, args []backend.Arg) error {
 	for _, t := range k.program.Func.Tensors {
 		names[t.Name] = t
 	}
-	bytes, n := 0, 0
+	n := 0
 	for i, p := range k.params {
 		switch p.Kind {
 		case ir.ParamPointer:
@@ -103,19 +106,16 @@ func (k *blockKernel) Launch(ctx context.Context, args []backend.Arg) error {
 			c := copied{names[p.Tensor.Name], append([]byte(nil), data...), data}
 			of.Tensors[c.t] = c.mine
 			tensors = append(tensors, c)
-			bytes += len(data)
 		case ir.ParamScalar:
 			of.Scalars[k.program.Func.Scalars[n]] = args[i].Bits
 			n++
 		}
 	}
-	most := k.device.Most
 	why := error(&interp.UnsupportedError{What: "what a kernel says"})
 	switch {
 	case k.f.HasDebug():
-	case most > 0 && bytes > most:
-		why = &interp.UnsupportedError{What: "a launch of so many bytes"}
 	default:
+		of.Most = k.device.Most
 		why = interp.Run(k.program, of, k.device.order())
 	}
 	var unsupported *interp.UnsupportedError

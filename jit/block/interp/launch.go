@@ -24,6 +24,8 @@ type Args struct {
 	Scalars map[*ir.Value]uint64
 	// Size gives the dimensions and strides that are not known.
 	Size func(*ir.Dim) int64
+	// Most is how many blocks are run at most; of a launch of more there is an *UnsupportedError, and nothing is changed. 0 for any number.
+	Most int64
 }
 
 // launch is one run of a program over a grid.
@@ -205,6 +207,9 @@ func Run(p *block.Program, args Args, order Order) (err error) {
 	case p.Split > 1:
 		group = int64(p.Split)
 		launched = total * group
+	}
+	if args.Most > 0 && max(launched, total) > args.Most {
+		return &UnsupportedError{"a launch of so many blocks"}
 	}
 	for first := int64(0); first < launched; first += group {
 		if err := l.runCluster(first, int(group), launched, total); err != nil {
