@@ -43,6 +43,11 @@ func (p *Program) inF8(c *Product) {
 	}
 }
 
+// stepwise reports a loop whose product has a sum of its own in each step, which is over when the step is.
+func (p *Program) stepwise(loop *ir.Op) bool {
+	return slices.ContainsFunc(loop.Blocks[0].Ops, func(op *ir.Op) bool { return p.Products[op] != nil && p.Products[op].Stepwise })
+}
+
 // Widens reports a product of floats of 8 bits that are loaded, of which warps read bytes from shared memory as they read integers, four neighbours of the depth in
 // a register, and make two registers of f16 of these: one for each of two instructions. Which positions of the depth an instruction multiplies together does
 // not matter as long as they are the same of both operands, so that no byte goes to another lane.
