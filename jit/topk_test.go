@@ -38,7 +38,7 @@ kernel top(x: %[1]s[M, N]) -> y: %[1]s[M, 7], at: i32[M, 7]
     at[i, r] = p
 }`, d))
 		for _, columns := range []int{5, 61, 700} {
-			for _, pins := range []map[string]int64{{"BM": 2, "j": 32}, {"BM": 1, "j": 256, "warps": 2}, nil} {
+			for _, pins := range []map[string]int64{{"BM": 2, "j": 32}, {"BM": 1, "j": 256, "warps": 2}, {"BM": 1, "j": 128, "warps": 4, "selection": 2}, {"BM": 1, "warps": 1, "selection": 2}, {"BM": 1, "warps": 8, "selection": 2}, nil} {
 				if pins["j"] >= int64(columns) {
 					continue
 				}

@@ -270,6 +270,7 @@ func init() {
 		lang.OpRename:    (*kernel).create,
 		lang.OpTake:      (*kernel).take,
 		lang.OpSort:      (*kernel).sort,
+		lang.OpTopK:      (*kernel).topk,
 		lang.OpLoad:      (*kernel).loadOp,
 		lang.OpStore:     (*kernel).storeOp,
 		lang.OpSum:       (*kernel).reduce,

@@ -5,7 +5,6 @@ import (
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
-	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -122,33 +121,6 @@ func (s *sorting) length() int { return s.words.Extents[0] }
 
 func (s *sorting) rows() int { return s.words.Bytes() / s.words.RowBytes() }
 
-// each emits a loop in which the threads share n pieces of work: piece has the
-// number of one. The loop is the same for all threads; those without work skip it.
-func (s *sorting) each(n int, work func(piece, within asm.Reg)) {
-	a, threads := s.k.a, s.k.Warps*layout.Lanes
-	piece := a.Reg(asm.B32)
-	s.k.a.Move(piece, s.k.tid)
-	var within asm.Reg
-	steps := (n + threads - 1) / threads
-	body := func() {
-		if n%threads != 0 {
-			within = a.Op(asm.Pred, "setp.lt.u32", piece, asm.Int(n))
-		}
-		work(piece, within)
-	}
-	if steps == 1 {
-		body()
-		return
-	}
-	top := a.Label()
-	left := a.Op(asm.B32, "mov.b32", asm.Int(steps))
-	a.Place(top)
-	body()
-	a.Set(piece, "add.u32", piece, asm.Int(threads))
-	a.Set(left, "sub.u32", left, asm.Int(1))
-	a.If(a.Op(asm.Pred, "setp.ne.u32", left, asm.Int(0))).Do("bra.uni", top)
-}
-
 // clear fills the rows with the greatest words.
 func (s *sorting) clear() {
 	k, a := s.k, s.k.a
@@ -158,7 +130,7 @@ func (s *sorting) clear() {
 	}
 	ones, one := k.greatest(asm.B64), k.greatest(asm.B32)
 	base := k.sharedBase()
-	s.each(s.rows()*s.length(), func(piece, within asm.Reg) {
+	k.inPieces(s.rows()*s.length(), func(piece, within asm.Reg) {
 		at := a.Op(asm.B32, "mad.lo.u32", piece, asm.Int(8), base)
 		a.If(within).Do("st.shared.b64", asm.At(at).Plus(s.words.at), ones)
 		if s.places != nil {
@@ -180,7 +152,7 @@ func (s *sorting) network() {
 	a.Set(distance, "shr.u32", size, asm.Int(1))
 	a.Place(merge)
 	low := a.Op(asm.B32, "sub.u32", distance, asm.Int(1))
-	s.each(s.rows()*s.length()/2, func(piece, within asm.Reg) {
+	k.inPieces(s.rows()*s.length()/2, func(piece, within asm.Reg) {
 		// The pair's first word: a 0 put into the number where the distance has its 1. Rows
 		// are powers of two long, so that the number of the pair has the row in front.
 		right := a.Op(asm.B32, "and.b32", piece, low)
