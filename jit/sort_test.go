@@ -1,6 +1,8 @@
 package jit_test
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -136,4 +138,39 @@ func TestPlansOfTooLongRows(t *testing.T) {
 	assert.Positive(t, sorted.Func.ScratchBytes())
 	assert.Positive(t, top.Plan.Chunks["j"])
 	assert.Zero(t, top.Func.ScratchBytes())
+}
+
+// Rows of every length up to a power of two and beyond are in order, stably, of types that share a word with their places and of others, by many warps and few.
+func TestSortOfEveryLength(t *testing.T) {
+	for _, d := range []lang.DType{lang.I8, lang.I32, lang.I64} {
+		k := jittest.Load(t, "sort.tile", fmt.Sprintf(`
+kernel sorted(x: %s[M, N]) -> at: i32[M, N]
+    grid i in M by BM
+{
+    axis j in N
+    let (_, p) = sort((x[i, j], index(j)), over j)
+    at[i, j] = p
+}`, d))
+		for _, columns := range []int{1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 33, 64, 100, 257, 600} {
+			const rows = 3
+			r := rand.New(rand.NewPCG(uint64(d), uint64(columns)))
+			x := jittest.NewArray(d, rows, int64(columns))
+			for n := range rows * columns {
+				x.SetFloat(n, float64(r.IntN(100)-50))
+			}
+			for _, pins := range []map[string]int64{{"BM": 1, "warps": 1}, {"BM": 2, "warps": 4}, {"BM": 4, "warps": 8}} {
+				out := k.Run(t, "sorted", jit.Options{Pins: pins}, x)[0]
+				for i := range rows {
+					order := make([]int, columns)
+					for j := range order {
+						order[j] = j
+					}
+					slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x.Float(i*columns+a), x.Float(i*columns+b)) })
+					for j, from := range order {
+						require.Equal(t, float64(from), out.Float(i*columns+j), "%s, %d columns, %v, row %d, place %d", d, columns, pins, i, j)
+					}
+				}
+			}
+		}
+	}
 }

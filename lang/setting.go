@@ -104,6 +104,8 @@ var settings = []Setting{
 		Doc: "2 has each thread carry a part of its own of a sum that a loop carries, and joins them behind the loop; 1 joins them in each step; up to 2"},
 	{Name: "kept", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 4, Unit: "as the forms are numbered", Written: "@kept(1)",
 		Doc: "of rows that several loops go through: 1 reads them from memory in each loop; 2 keeps in shared memory what the first loop loads, where there is room; 3 copies them there as a whole before it, where they begin at multiples of 16 bytes; 4 has blocks stay, and copies the parts of the next row as a block is done with those of this one; up to 4"},
+	{Name: "selection", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "as the forms are numbered", Written: "@selection(1)",
+		Doc: "of a `topk` of rows that a block has by itself: 1 finds the largest elements one after the other; 2 finds a threshold, by halving, and orders what is above it; up to 2"},
 	{Name: "wgmma", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 2, Unit: "ways to choose wgmma", Written: "@wgmma(1)",
 		Doc: "products by instructions of four warps together (`wgmma`): 1 is by none, up to 2, which is wherever one can be; on targets with wgmma (sm_90a)"},
 	{Name: "target", Takes: TakesMore, At: OnKernel, Repeats: true, Written: "@target(sm_90a, BM = 128, warps = 8, split(k, 4))",

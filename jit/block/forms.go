@@ -40,6 +40,10 @@ func (p *Program) Form(name string) int64 {
 		if len(p.Deferred) > 0 {
 			return 2
 		}
+	case "selection":
+		if p.findsThreshold() {
+			return ByThreshold
+		}
 	case "phases":
 		if len(p.Phases) > 0 {
 			return 2

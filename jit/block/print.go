@@ -244,6 +244,8 @@ func (c *Product) instruction() string {
 			s += fmt.Sprintf(" of %s, each step added up by itself", c.MMA.Elements[0])
 		}
 		return s
+	case c.MMA != nil && c.MMA.Widened:
+		return fmt.Sprintf("mma.sync m16n8k%d, twice, of %s made f16", c.MMA.Depth/2, c.MMA.Elements[0])
 	case c.MMA != nil:
 		return fmt.Sprintf("mma.sync m16n8k%d", c.MMA.Depth)
 	}

@@ -61,6 +61,8 @@ type MMA struct {
 	// 16-bit elements, 2 for four bytes.
 	InRegister int
 	Terms      int // products a step: 3 for tf32x3
+	// Widened: the elements, floats of 8 bits, are made f16 in registers, which two instructions of half the depth multiply.
+	Widened bool
 }
 
 // Depth is how many products of elements of a type a tensor-core instruction sums.
@@ -190,6 +192,7 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 		return c
 	}
 	c.K = p.contiguousFirst(c.K, op.Args[0], op.Args[1])
+	p.inF16(c)
 	p.inF8(c)
 	p.orient(c)
 	c.MBits, c.MReps = flatten(c.M, 4)
@@ -419,7 +422,7 @@ const WgmmaNever, WgmmaAlways = 1, 2
 // fitsWgmma reports a contraction in a shape that wgmma takes.
 func (p *Program) fitsWgmma(c *Product) bool {
 	asked := p.Wgmma == WgmmaAlways
-	if p.Wgmma == WgmmaNever || !p.Target.Has(target.Wgmma) || c.MMA.Sum == lang.F64 || c.Element(0) != c.Op.Args[0].Type.DType {
+	if p.Wgmma == WgmmaNever || !p.Target.Has(target.Wgmma) || c.MMA.Sum == lang.F64 || c.MMA.Widened || c.Element(0) != c.Op.Args[0].Type.DType {
 		return false
 	}
 	if len(c.M) == 0 || !alone(c.N) || !alone(c.K) || len(c.Batch) > 0 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {

@@ -19,6 +19,8 @@ type Relayout struct {
 	Order []int
 	// Product is the contraction that gains by it.
 	Product *ir.Op
+	// As is the type that the elements are to have, where they are to have another.
+	As lang.DType
 	// Unit is, of rows that do not begin at multiples of rowUnit bytes, how many bytes the places of all of them are multiples of: no copy has more.
 	Unit int64
 }
@@ -104,13 +106,7 @@ func Relayouts(f *ir.Func) []Relayout {
 			if slices.ContainsFunc(found, func(r Relayout) bool { return r.Tensor == t }) || Contiguous(AccessOf(v.Def)) == depth || !t.ReadOnly() || t.Strides != nil || t.Held().Packed() {
 				continue
 			}
-			order := []int{}
-			for d := range t.Shape {
-				order = append(order, d)
-			}
-			at := alongAlone(v.Def, depth)
-			order = append(slices.Delete(order, at, at+1), at)
-			found = append(found, Relayout{Tensor: t, Order: order, Product: op})
+			found = append(found, Relayout{Tensor: t, Order: lastOf(len(t.Shape), alongAlone(v.Def, depth)), Product: op})
 		}
 		return true
 	})

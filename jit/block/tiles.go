@@ -54,7 +54,7 @@ func (p *Program) goThroughTiles() {
 		switch {
 		case op.Code == lang.OpFor:
 			x := p.Pipelines[op]
-			if x == nil || !x.Produced || !x.Overlapped || p.movesWithTile(op.Args[0]) || p.movesWithTile(op.Args[1]) {
+			if x == nil || !x.Produced || !x.Overlapped && !(p.Cluster < pair && p.stepwise(op)) || p.movesWithTile(op.Args[0]) || p.movesWithTile(op.Args[1]) {
 				return
 			}
 			loop = op

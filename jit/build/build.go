@@ -354,11 +354,11 @@ func (b *builder) values(x typed.Expr) []*ir.Value {
 		return b.sort(x)
 	case *typed.Load:
 		args := b.positions(x.Indices, x.Checked, x.Needs)
+		t, l := b.tensor(x.Param), spec.Layout{}
 		if x.Else != nil {
-			args = append(args, b.value(x.Else))
+			args = append(args, b.Cast(b.value(x.Else), t.DType))
 		}
 		b.At = x.At
-		t, l := b.tensor(x.Param), spec.Layout{}
 		if x.Param.Of == nil { // views are of tensors in their own order
 			l = b.spec.Layouts[b.places[x.Param]]
 		}

@@ -20,6 +20,9 @@ import (
 func (b *builder) declareTensor(place int, p *typed.Param) {
 	t := &ir.Tensor{Name: p.Name, DType: p.DType.Resolve(b.spec.Types), Mode: p.Mode}
 	b.places[p] = place
+	if as := b.spec.Layouts[place].As; as.IsValid() {
+		t.DType = as
+	}
 	b.lay(t, p, place, 1, 1)
 	b.tensors[p] = t
 }

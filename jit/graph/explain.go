@@ -175,5 +175,5 @@ func bytesOf(o spec.Operand) int64 {
 		}
 		shape[i] = n
 	}
-	return o.DType.Resolve(o.Of.Types).Bytes(tensor.Elements(shape))
+	return o.Held().Bytes(tensor.Elements(shape))
 }

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,7 +25,8 @@ import (
 
 // This file puts launches before those of products whose operands lie where no matrix unit reads them well: each copies an operand to a temporary, with
 // the depth of the product innermost, as convolutions of images with their channels first want it (block.Relayouts), or with rows that
-// begin at whole lines, where they are too long or too short by some elements for the TMA (block.Misaligned). It is the last that is done to a graph, and is
+// begin at whole lines, where they are too long or too short by some elements for the TMA (block.Misaligned), or of 8 bits as wgmma takes such
+// best (block.Narrow). It is the last that is done to a graph, and is
 // done to a kernel that is launched by itself too.
 
 const (
@@ -115,12 +117,17 @@ type relaid struct {
 	// place is among what the launch passes, param among the parameters of its kernel.
 	place, param int
 	order        []int
+	// as is the type that the elements are to have, where they are to have another.
+	as lang.DType
+	// judged: the copy is made where the plan with it is predicted to be faster.
+	judged bool
 }
 
-// summed reports a kernel that may have a product of operands that relayout has to do with: it sums over several axes at once, or rows are misaligned.
+// summed reports a kernel that may have a product of operands that relayout has to do with: it sums over several axes at once, rows are misaligned, or
+// elements have 8 bits.
 func summed(f *ir.Func) bool {
 	least := 2
-	if slices.ContainsFunc(f.Tensors, func(t *ir.Tensor) bool { return t.ReadOnly() && block.RowsMisaligned(t) }) {
+	if slices.ContainsFunc(f.Tensors, func(t *ir.Tensor) bool { return t.ReadOnly() && (t.DType.Bits() == 8 || block.RowsMisaligned(t)) }) {
 		least = 1
 	}
 	found := false
@@ -151,13 +158,13 @@ func relayoutAsked(s *spec.Spec) int64 {
 
 // predicted reports operands of which the planner says whether their copies pay.
 func predicted(s *spec.Spec, found []relaid) bool {
-	return relayoutAsked(s) != relayoutAlways && slices.ContainsFunc(found, func(r relaid) bool { return r.order == nil })
+	return relayoutAsked(s) != relayoutAlways && slices.ContainsFunc(found, func(r relaid) bool { return r.judged })
 }
 
 // relayoutsOf finds the operands of a launch that are to lie otherwise.
 func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 	asked := relayoutAsked(s)
-	if asked == relayoutStays || s.Cut != nil || slices.ContainsFunc(s.Layouts, func(l spec.Layout) bool { return l.Order != nil }) {
+	if asked == relayoutStays || s.Cut != nil || slices.ContainsFunc(s.Layouts, func(l spec.Layout) bool { return l.Order != nil || l.As.IsValid() }) {
 		return nil
 	}
 	f, dims := builtOf(s, t, summed)
@@ -188,18 +195,26 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 	if len(operands) != len(f.Tensors) {
 		return nil
 	}
-	anew := block.Relayouts(f)
+	anew, judged := block.Relayouts(f), false
 	if len(anew) == 0 && (asked == relayoutAlways || s.Vary == nil && !s.Debug) {
-		anew = block.Misaligned(f)
+		anew, judged = append(block.Narrow(f, t), block.Misaligned(f)...), true
 	}
 	var found []relaid
+	whole := true // operands that are to have another type all have it, or none
 	for _, r := range anew {
 		place := operands[slices.Index(f.Tensors, r.Tensor)]
-		o := all[place]
-		if o.Of != s || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(&r, t, sizeOf) {
+		if slices.ContainsFunc(found, func(r relaid) bool { return r.place == place }) {
 			continue
 		}
-		found = append(found, relaid{place, slices.Index(spec.Params(s.Kernel), o.Param), r.Order})
+		o := all[place]
+		if o.Of != s || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(&r, t, sizeOf) {
+			whole = whole && !r.As.IsValid()
+			continue
+		}
+		found = append(found, relaid{place, slices.Index(spec.Params(s.Kernel), o.Param), r.Order, r.As, judged})
+	}
+	if !whole {
+		found = slices.DeleteFunc(found, func(r relaid) bool { return r.as.IsValid() })
 	}
 	return found
 }
@@ -232,34 +247,38 @@ func (b *Bound) copyAnew(c *Call, r relaid, held map[copyOf]View, guard int64) (
 			order = append(order, d)
 		}
 	}
-	k, err := copier(order)
+	k, err := copier(order, r.as.IsValid())
 	if err != nil {
 		return nil, err
 	}
+	d := cmp.Or(r.as, from.DType)
 	shape := make([]int64, len(order))
 	for i, d := range order {
 		shape[i] = from.Shape[d]
 	}
 	strides, elements := tensor.Contiguous(shape), tensor.Elements(shape)
 	if r.order == nil {
-		strides, elements = linedUp(from.DType, shape)
+		strides, elements = linedUp(d, shape)
 	}
-	of := copyOf{from.Slot, fmt.Sprint(from, order, strides)}
+	of := copyOf{from.Slot, fmt.Sprint(from, order, strides, d)}
 	to, copied := held[of]
 	if !copied {
-		bytes := (from.DType.Bytes(elements) + guard + tempAlign - 1) / tempAlign * tempAlign
+		bytes := (d.Bytes(elements) + guard + tempAlign - 1) / tempAlign * tempAlign
 		b.Temps = append(b.Temps, Temp{Size: bytes})
-		to = View{Slot: Slot{Temp: true, Index: len(b.Temps) - 1}, DType: from.DType, Shape: shape, Strides: strides}
+		to = View{Slot: Slot{Temp: true, Index: len(b.Temps) - 1}, DType: d, Shape: shape, Strides: strides}
 		held[of] = to
 	}
 
 	s := &spec.Spec{Kernel: k, Types: map[*typed.TypeParam]lang.DType{k.TypeParams[0]: from.DType}, Consts: map[*size.Symbol]lang.Literal{}, Dims: map[*size.Symbol]int64{},
 		Debug: c.Spec.Debug, Wide: c.Spec.Wide, Deterministic: c.Spec.Deterministic, Vary: c.Spec.Vary}
+	if r.as.IsValid() {
+		s.Types[k.TypeParams[1]] = d
+	}
 	for i, d := range k.Params[0].Shape {
 		s.Dims[d.Symbol()] = from.Shape[i]
 	}
 	s.Layouts = []spec.Layout{b.layout(&from), b.layout(&to)}
-	if inner := len(shape) - 1; r.order == nil {
+	if inner := len(shape) - 1; r.order == nil && !r.as.IsValid() {
 		s.Pins = map[string]int64{fmt.Sprintf("BI%d", inner): min(spec.Bucket(shape[inner]), copiedRun)}
 	}
 
@@ -269,7 +288,7 @@ func (b *Bound) copyAnew(c *Call, r relaid, held map[copyOf]View, guard int64) (
 	if r.order == nil {
 		*l = s.Layouts[1]
 	}
-	l.Order, l.Align = r.order, s.Layouts[1].Align
+	l.Order, l.Align, l.As = r.order, s.Layouts[1].Align, r.as
 	c.Spec, c.Tensors, c.params, c.paramsOf = &reads, slices.Clone(c.Tensors), nil, nil
 	// The launch sees the tensor in the shape that it was declared in: its strides say where the elements lie.
 	seen := View{Slot: to.Slot, DType: to.DType, Shape: from.Shape, Strides: make([]int64, len(order))}
@@ -297,11 +316,11 @@ var (
 	copiers     = map[string]*typed.Kernel{}
 )
 
-// copier is the kernel that copies a tensor whose dimensions then lie in an order.
-func copier(order []int) (*typed.Kernel, error) {
+// copier is the kernel that copies a tensor whose dimensions then lie in an order, and whose elements may have another type.
+func copier(order []int, converts bool) (*typed.Kernel, error) {
 	copiersLock.Lock()
 	defer copiersLock.Unlock()
-	key := fmt.Sprint(order)
+	key := fmt.Sprint(order, converts)
 	if k := copiers[key]; k != nil {
 		return k, nil
 	}
@@ -316,8 +335,12 @@ func copier(order []int) (*typed.Kernel, error) {
 		}
 		return strings.Join(out, ", ")
 	}
-	text := fmt.Sprintf("kernel relayout<T: any>(x: T[%s]) -> y: T[%s] {\n    y[%s] = x[%s]\n}\n",
-		strings.Join(dims, ", "), turned(dims), turned(at), strings.Join(at, ", "))
+	types, made, as := "T: any", "T", ""
+	if converts {
+		types, made, as = "T: any, U: any", "U", " as U"
+	}
+	text := fmt.Sprintf("kernel relayout<%s>(x: T[%s]) -> y: %s[%s] {\n    y[%s] = x[%s]%s\n}\n",
+		types, strings.Join(dims, ", "), made, turned(dims), turned(at), strings.Join(at, ", "), as)
 	p, ds := (&load.Loader{}).Load("relayout.tile", []byte(text))
 	if len(ds) > 0 || len(p.Kernels) != 1 {
 		return nil, bug.New("bind", "%s does not compile: %v", text, ds)

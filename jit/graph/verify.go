@@ -45,7 +45,7 @@ func (b *Bound) verifyCall(c *Call, stored []bool) error {
 		if err := b.verifyView(v); err != nil {
 			return fmt.Errorf("%s: %w", o.Name, err)
 		}
-		if d := o.DType.Resolve(o.Of.Types); d != v.DType {
+		if d := o.Held(); d != v.DType {
 			return fmt.Errorf("%s is of %s, and %s is given", o.Name, d, b.view(v))
 		}
 		elements := int64(1)

@@ -317,7 +317,7 @@ func roundUp(n, to int64) int64 { return ceilDiv(n, to) * to }
 // gpu predicts the cost on a GPU, or says which limit the candidate breaks.
 func (c at) gpu() (*estimate, *violation) {
 	t := &c.target
-	e := &estimate{blocks: c.blocks(), registers: c.registersPerThread() + c.stepSums(), sharedBytes: c.sharedBytes(), launch: t.Launch}
+	e := &estimate{blocks: c.blocks(), registers: c.registersPerThread() + c.stepSums() + c.rankRegisters(), sharedBytes: c.sharedBytes(), launch: t.Launch}
 	if v := c.limits(e); v != nil {
 		return nil, v
 	}

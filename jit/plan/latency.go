@@ -20,11 +20,15 @@ func (c at) latency(resident int64, busy float64) float64 {
 		chain += float64(c.resultBytes()*min(c.blocks(), int64(t.SMs))) / t.DRAM
 	}
 	waves := float64(ceilDiv(c.blocks(), int64(t.SMs)*resident))
+	hidden := 0.0
+	if c.persist == alone && c.allByWarpgroups() { // the operands of the next tile come while this one's results are stored
+		hidden = float64((waves - 1) * (t.BlockOverhead + float64(starts*t.LoadLatency)))
+	}
 	over := 0.0
 	if resident > 1 && c.allByWarpgroups() && c.loadsOperands() {
 		over = float64((waves - 1) * t.TurnoverTime)
 	}
-	return max(chain, float64(waves*chain)+busy/float64(resident)-busy) + over
+	return max(chain, float64(waves*chain)-hidden+busy/float64(resident)-busy) + over
 }
 
 // chained is how many steps of loops a block does one after the other, and how often it starts a loop.

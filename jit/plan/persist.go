@@ -15,6 +15,8 @@ import (
 const (
 	// teams are those that take turns, and teamWarps the warps of each: a warpgroup.
 	teams, teamWarps = 2, 4
+	// alone is all warps of a block that stays as one team: it hides nothing of one tile behind another but the start, for which its operands are there already.
+	alone = 1
 	// pair is how many blocks of a cluster can share what they copy.
 	pair = 2
 	// teamRegisters is how many registers a thread has for accumulators where a warpgroup that only copies has given away its own
@@ -72,7 +74,15 @@ func (m *model) persists(pins map[string]int64) ([]int, error) {
 	if m.occupancy > 0 || m.producer == 1 || m.deep || m.fine || !stays {
 		return []int{0}, nil
 	}
+	if m.stepwise() { // with the sums of a step beside, a thread of a team has no registers for a tile that is worth while
+		return []int{0, alone}, nil
+	}
 	return []int{0, teams}, nil
+}
+
+// stepwise reports products that have a sum of their own in each step.
+func (m *model) stepwise() bool {
+	return slices.ContainsFunc(m.ops, func(s step) bool { return isContraction(s.op) && block.F8(m.f, s.op, m.target) })
 }
 
 // takesTurns reports a candidate of two teams.
@@ -80,6 +90,9 @@ func (c at) takesTurns() bool { return c.persist == teams && c.allByWarpgroups()
 
 // turnsFit reports a candidate that is no nonsense: two teams are of a warpgroup each, and have work for both, unless they are asked for.
 func (c at) turnsFit(asked bool) bool {
+	if c.persist == alone && !asked {
+		return c.allByWarpgroups() && c.loadsOperands() && c.stages >= pipelineStages && c.rounds() >= fewestRounds
+	}
 	if c.persist != teams || !c.target.IsGPU() {
 		return true
 	}

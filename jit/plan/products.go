@@ -46,12 +46,15 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 		if d == lang.F32 {
 			e /= loadedClock
 		}
+		if d.Bits() == 8 && c.roles[op].Across {
+			rate *= t.Turned8
+		}
 	case t.Has(target.Wgmma) && d != lang.F64:
 		rows = wgmmaRows
 		switch {
 		case d == lang.F32:
 			rate *= t.MmaSync32
-		case d.Size() == 2 || d.IsInt():
+		case d.Size() <= 2:
 			rate *= t.MmaSync16
 		}
 	}

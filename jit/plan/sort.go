@@ -59,14 +59,44 @@ const mergeWeight = 20
 // mergeRankWeight each pair of results when a chunk is merged. mergeExchanges is how often warps tell one another of a chunk.
 const rankWeight, stepWeight, mergeRankWeight, mergeExchanges = 24, 8, 16, 6
 
+// Of a topk that finds a threshold: thresholdSteps is how many bits are halved until as many elements reach the middle as are wanted, of f32 that are spread as
+// products and activations are; countWeight is what an element takes to be counted, foundWeight to be looked at when those at the threshold are
+// put together, placeWeight what each pair of these takes to find their order, and chunkWeight what a thread does once a chunk (counted in the machine code
+// for sm_90a); thresholdExchanges is how often warps tell one another of a chunk beside.
+const thresholdSteps, countWeight, foundWeight, placeWeight, chunkWeight, thresholdExchanges = 16, 3, 14, 5, 300, 4
+
+// findsThreshold reports a topk that finds a threshold.
+func (c at) findsThreshold(op *ir.Op) bool {
+	return c.target.IsGPU() && block.FindsThreshold(op, c.rowsOf(op), c.forms["selection"])
+}
+
+// rankRegisters is the registers of a thread for the ranks of a topk that finds a threshold.
+func (c at) rankRegisters() int64 {
+	most := int64(0)
+	for _, s := range c.ops {
+		if s.op.Code == lang.OpTopK && c.findsThreshold(s.op) {
+			most = max(most, 2*c.count(c.tile(s.op.Args[0]), true)/c.threads())
+		}
+	}
+	return most
+}
+
+// chunksOf is how many chunks of a row a topk goes through.
+func (c at) chunksOf(op *ir.Op) float64 {
+	i := c.place[op.Over[0]]
+	if op.Over[0].Kind != ir.Loop && !c.streamed(i) {
+		return 1
+	}
+	return float64(max(ceilDiv(c.size[i], c.extent[i]), 1))
+}
+
 // selections is how many steps a topk takes for a chunk of a row, on average, and how many chunks there are. The first chunk takes
 // one step for each result. Of n chunks each has the n-th part of the largest so far.
 func (c at) selections(op *ir.Op) (steps, chunks float64) {
-	k, i := float64(op.Axis.Len), c.place[op.Over[0]]
-	if op.Over[0].Kind != ir.Loop && !c.streamed(i) {
+	k := float64(op.Axis.Len)
+	if chunks = c.chunksOf(op); chunks == 1 {
 		return k, 1
 	}
-	chunks = float64(max(ceilDiv(c.size[i], c.extent[i]), 1))
 	steps = float64(k*(1+elementary.Log(chunks))) / chunks
 	if c.rowsOf(op) > 1 { // all take as many as the one that takes most
 		steps *= unevenRows
@@ -76,6 +106,13 @@ func (c at) selections(op *ir.Op) (steps, chunks float64) {
 
 // topKWeight is how many simple operations an element of a topk costs.
 func (c at) topKWeight(op *ir.Op) float64 {
+	if c.findsThreshold(op) {
+		// The first chunk alone has more than are wanted.
+		chunks, k := c.chunksOf(op), float64(op.Axis.Len)
+		w := rankWeight + foundWeight + countWeight + float64(countWeight*thresholdSteps)/chunks
+		once := float64(placeWeight*k*k) + float64(chunkWeight*c.threads())
+		return w + once/float64(max(c.extent[c.place[op.Over[0]]], 1))
+	}
 	steps, chunks := c.selections(op)
 	w := rankWeight + float64(stepWeight*steps)
 	if chunks > 1 {
@@ -89,6 +126,10 @@ func (c at) selecting() float64 {
 	t := 0.0
 	for _, s := range c.ops {
 		if s.op.Code != lang.OpTopK {
+			continue
+		}
+		if c.findsThreshold(s.op) {
+			t += float64((thresholdSteps + float64(thresholdExchanges*c.chunksOf(s.op))) * c.target.ExchangeLatency)
 			continue
 		}
 		steps, chunks := c.selections(s.op)
@@ -115,6 +156,10 @@ const unevenRows = 1.25
 // lanesExchange is how many times faster the lanes of a warp put together what they have than warps do.
 const lanesExchange = 3
 
+// exchangeWeight is how many simple operations an element costs in a step of the network of a sort, counted in the machine code for sm_90a: 446 instructions for the 78
+// steps of a row of 4096, 387 for the 55 of one of 1024.
+const exchangeWeight = 6
+
 // sortWeight is how many simple operations an element of a sort or a topk costs.
 func (c at) sortWeight(op *ir.Op) float64 {
 	if op.Code == lang.OpTopK {
@@ -124,7 +169,7 @@ func (c at) sortWeight(op *ir.Op) float64 {
 	for n := int64(2); n < c.extent[c.place[op.Over[0]]]; n *= 2 {
 		rounds++
 	}
-	weight := 10 * rounds * (rounds + 1) / 2
+	weight := exchangeWeight * rounds * (rounds + 1) / 2
 	if i := c.place[op.Over[0]]; c.streamed(i) { // chunks are merged by bisection
 		for n := c.extent[i]; n < c.size[i]; n *= 2 {
 			rounds++

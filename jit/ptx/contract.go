@@ -149,6 +149,12 @@ func (k *kernel) multiplyTile(s *block.MMA, rows, columns, in []asm.Reg) []asm.R
 		k.a.Set(asm.Vector(out), name, asm.Vector(rows), asm.Vector(columns), asm.Vector(in))
 		return out
 	}
+	if s.Widened {
+		for half := range 2 {
+			in = multiply("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", rows[4*half:4*half+4], columns[2*half:2*half+2], in)
+		}
+		return in
+	}
 	if s.Sum != lang.F64 || k.Target.Has(target.LongMmaF64) {
 		return multiply(mmaName(s), rows, columns, in)
 	}
@@ -181,9 +187,26 @@ const (
 	finiteTerm
 )
 
+// widen makes f16 of fragments of floats of 8 bits: of each half of the fragment, which is 16 positions of the depth as bytes lie in registers, the lower two
+// of each four in the registers of the instruction's first half, and the upper two in the others.
+func (k *kernel) widen(d lang.DType, frag []asm.Reg) (wide []asm.Reg) {
+	n := len(frag) / 2
+	for half := range 2 {
+		low, high := make([]asm.Reg, n), make([]asm.Reg, n)
+		for i, r := range frag[half*n : (half+1)*n] {
+			low[i], high[i] = elem.Widen(k.a, d, r)
+		}
+		wide = append(append(wide, low...), high...)
+	}
+	return wide
+}
+
 // terms rounds f32 fragments to tf32, and splits off what the rounding lost when
-// the precision asks for it; 16-bit fragments stay.
+// the precision asks for it; those of floats of 8 bits are widened where the instruction asks for that, others stay.
 func (k *kernel) terms(c *block.Product, frag []asm.Reg) [][]asm.Reg {
+	if c.MMA.Widened {
+		return [][]asm.Reg{k.widen(c.MMA.Elements[0], frag)}
+	}
 	if c.MMA.Elements[0] != lang.F32 {
 		return [][]asm.Reg{frag}
 	}

@@ -274,6 +274,7 @@ func init() {
 		lang.OpRename:    (*kernel).create,
 		lang.OpTake:      (*kernel).take,
 		lang.OpSort:      (*kernel).sort,
+		lang.OpTopK:      (*kernel).topk,
 		lang.OpLoad:      (*kernel).loadOp,
 		lang.OpStore:     (*kernel).storeOp,
 		lang.OpSum:       (*kernel).reduce,

@@ -119,7 +119,7 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 
 // Decide decides what Compile makes instructions of.
 func Decide(f *ir.Func, p *plan.Plan, t target.Machine) (*block.Program, error) {
-	return block.Decide(expandTopK(f), block.Settings{
+	return block.Decide(expandTopK(f, p.Forms["selection"]), block.Settings{
 		Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster, Producer: p.Producer, Persist: p.Persist, Resident: max(p.Resident, p.Occupancy),
 		Wgmma: p.Wgmma, MostPrivate: p.Private, Forms: p.Forms,
 	}, t)

@@ -14,12 +14,6 @@ import (
 // Of a chunk of a long row only as many steps are taken as there are elements that come before the last one found so far; of most
 // chunks few do. Then both are merged. So k results of n chunks take about k (1 + log n) steps, and not k n.
 
-// ranked reports a topk that can be a selection: its elements have up to 32 bits, and no rank is 0.
-func ranked(op *ir.Op) bool {
-	d, over := op.Args[0].Type.DType, op.Over[0]
-	return (d.IsFloat() || d.IsInt()) && d.Bits() <= 32 && over.Lo+over.Len < math.MaxInt32
-}
-
 // selection writes out one topk by ranks.
 type selection struct{ *extraction }
 
@@ -41,12 +35,28 @@ func (x *selection) write() []*ir.Value {
 	return x.merged(ranks, rows)
 }
 
+// byThreshold leaves a topk of ranks, which threads find together; see threshold.
+func (x *selection) byThreshold() []*ir.Value {
+	op := x.op
+	args := []*ir.Value{x.ranks(op.Args[0], x.index(op.Over[0]))}
+	if len(op.Args) > 1 {
+		args = append(args, x.prior(), op.Args[2])
+	}
+	ranks := x.Emit(&ir.Op{Code: lang.OpTopK, Args: args, Over: op.Over, Axis: op.Axis})[0]
+	return x.elements(ranks)
+}
+
+// prior are the ranks of what chunks before this one have given, 0 where that is nothing.
+func (x *selection) prior() *ir.Value {
+	exists := x.Op(lang.OpGe, x.op.Args[2], x.Int(0))
+	return x.Op(lang.OpWhere, exists, x.ranks(x.op.Args[1], x.op.Args[2]), x.rank(0))
+}
+
 // merged gives the results of a chunk and those before it. Both are in descending order, the chunk's along an axis of their own.
 func (x *selection) merged(ranks *ir.Value, rows []*ir.Axis) []*ir.Value {
 	op := x.op
 	news := []*ir.Axis{x.Func.AddAxis(ir.Axis{Name: op.Axis.Name, Kind: ir.Whole, Len: op.Axis.Len, Extent: op.Axis.Len})}
-	exists := x.Op(lang.OpGe, op.Args[2], x.Int(0))
-	prior := x.Op(lang.OpWhere, exists, x.ranks(op.Args[1], op.Args[2]), x.rank(0))
+	prior := x.prior()
 	last := x.reduce(lang.OpReduceMin, prior, op.Axis)
 	better := x.Cast(x.Op(lang.OpGt, ranks, last), lang.I32)
 	steps := x.reduce(lang.OpSum, better, op.Over...)

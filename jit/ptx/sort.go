@@ -5,13 +5,12 @@ import (
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
-	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
-// A sort is a bitonic network in shared memory. What moves is an integer that
+// A sort is a bitonic network in shared memory; see network. What moves is an integer that
 // has the key's order in its upper bits and the element's place in the lower
 // ones, so that no two are equal: the order is one and the same in every run and
 // with every plan, and equal keys keep theirs. Places without an element hold the
@@ -37,7 +36,6 @@ func (k *kernel) sort(op *ir.Op) {
 		s.places.buffer = k.allocate(s.places.Bytes(), "sorting "+block.ValueName(x))
 	}
 	s.clear()
-	words, places := make([]asm.Reg, len(regs)), make([]asm.Reg, len(regs))
 	for r := range regs {
 		key := s.key(d, regs[r])
 		place := k.a.Register(k.a.Add(k.threadCoord(l, axis), asm.Int(l.RegCoord(r, axis))))
@@ -45,22 +43,33 @@ func (k *kernel) sort(op *ir.Op) {
 		if !wide {
 			key = k.a.Whole(asm.B64, place, key)
 		}
-		words[r] = k.selected(exists, key, k.greatest(asm.B64))
-		places[r] = k.selected(exists, place, k.greatest(asm.B32))
-	}
-	k.write(s.words, x, l, words, nil)
-	if wide {
-		k.write(s.places, x, l, places, nil)
+		p, ok := k.room(s.words, ext, l, r, k.owner(l))
+		if !ok {
+			continue
+		}
+		w := item{key: k.selected(exists, key, k.greatest(asm.B64))}
+		if wide {
+			w.place = k.selected(exists, place, k.greatest(asm.B32))
+		}
+		s.put(s.byteOf(l, r), w, p)
 	}
 	k.barrier()
 	s.network()
 
-	out := make([]asm.Reg, len(regs))
+	k.reading(s.words.buffer)
 	if wide {
-		copy(out, k.fetchTile(s.places, l))
-	} else {
-		for r, w := range k.fetchTile(s.words, l) {
-			out[r], _ = k.a.Halves(w)
+		k.reading(s.places.buffer)
+	}
+	out := make([]asm.Reg, len(regs))
+	for r := range out {
+		out[r] = k.a.Op(asm.B32, "mov.b32", asm.Int(0))
+		if p, ok := k.room(s.words, ext, l, r, asm.Reg{}); ok {
+			at := s.byteOf(l, r)
+			if wide {
+				k.a.If(p).Set(out[r], "ld.shared.b32", asm.At(s.ofPlace(at)).Plus(s.places.at))
+			} else { // the lower half of the word
+				k.a.If(p).Set(out[r], "ld.shared.b32", asm.At(k.a.Op(asm.B32, "add.s32", at, k.sharedBase())).Plus(s.words.at))
+			}
 		}
 	}
 	for r := range out {
@@ -122,33 +131,6 @@ func (s *sorting) length() int { return s.words.Extents[0] }
 
 func (s *sorting) rows() int { return s.words.Bytes() / s.words.RowBytes() }
 
-// each emits a loop in which the threads share n pieces of work: piece has the
-// number of one. The loop is the same for all threads; those without work skip it.
-func (s *sorting) each(n int, work func(piece, within asm.Reg)) {
-	a, threads := s.k.a, s.k.Warps*layout.Lanes
-	piece := a.Reg(asm.B32)
-	s.k.a.Move(piece, s.k.tid)
-	var within asm.Reg
-	steps := (n + threads - 1) / threads
-	body := func() {
-		if n%threads != 0 {
-			within = a.Op(asm.Pred, "setp.lt.u32", piece, asm.Int(n))
-		}
-		work(piece, within)
-	}
-	if steps == 1 {
-		body()
-		return
-	}
-	top := a.Label()
-	left := a.Op(asm.B32, "mov.b32", asm.Int(steps))
-	a.Place(top)
-	body()
-	a.Set(piece, "add.u32", piece, asm.Int(threads))
-	a.Set(left, "sub.u32", left, asm.Int(1))
-	a.If(a.Op(asm.Pred, "setp.ne.u32", left, asm.Int(0))).Do("bra.uni", top)
-}
-
 // clear fills the rows with the greatest words.
 func (s *sorting) clear() {
 	k, a := s.k, s.k.a
@@ -158,7 +140,7 @@ func (s *sorting) clear() {
 	}
 	ones, one := k.greatest(asm.B64), k.greatest(asm.B32)
 	base := k.sharedBase()
-	s.each(s.rows()*s.length(), func(piece, within asm.Reg) {
+	k.inPieces(s.rows()*s.length(), func(piece, within asm.Reg) {
 		at := a.Op(asm.B32, "mad.lo.u32", piece, asm.Int(8), base)
 		a.If(within).Do("st.shared.b64", asm.At(at).Plus(s.words.at), ones)
 		if s.places != nil {
@@ -167,68 +149,4 @@ func (s *sorting) clear() {
 		}
 	})
 	k.barrier()
-}
-
-// network emits the bitonic network: in round `size`, runs of so many words
-// are merged, rising and falling by turns, from words `distance` apart to neighbours.
-func (s *sorting) network() {
-	k, a := s.k, s.k.a
-	size, distance := a.Reg(asm.B32), a.Reg(asm.B32)
-	a.Set(size, "mov.b32", asm.Int(2))
-	round, merge := a.Label(), a.Label()
-	a.Place(round)
-	a.Set(distance, "shr.u32", size, asm.Int(1))
-	a.Place(merge)
-	low := a.Op(asm.B32, "sub.u32", distance, asm.Int(1))
-	s.each(s.rows()*s.length()/2, func(piece, within asm.Reg) {
-		// The pair's first word: a 0 put into the number where the distance has its 1. Rows
-		// are powers of two long, so that the number of the pair has the row in front.
-		right := a.Op(asm.B32, "and.b32", piece, low)
-		left := a.Op(asm.B32, "sub.u32", piece, right)
-		first := a.Op(asm.B32, "add.u32", a.Op(asm.B32, "add.u32", left, left), right)
-		falls := a.Op(asm.Pred, "setp.ne.u32", a.Op(asm.B32, "and.b32", a.Op(asm.B32, "and.b32", first, asm.Int(s.length()-1)), size), asm.Int(0))
-		s.exchange(first, a.Op(asm.B32, "add.u32", first, distance), falls, within)
-	})
-	k.barrier()
-	a.Set(distance, "shr.u32", distance, asm.Int(1))
-	a.If(a.Op(asm.Pred, "setp.ne.u32", distance, asm.Int(0))).Do("bra.uni", merge)
-	a.Set(size, "shl.b32", size, asm.Int(1))
-	a.If(a.Op(asm.Pred, "setp.le.u32", size, asm.Int(s.length()))).Do("bra.uni", round)
-}
-
-// exchange puts two words in order: the greater one behind, or in front where the run falls.
-func (s *sorting) exchange(first, second, falls, within asm.Reg) {
-	a, base := s.k.a, s.k.sharedBase()
-	load := func(bits int, at asm.Reg, off int) asm.Reg {
-		c := asm.B32
-		if bits == 64 {
-			c = asm.B64
-		}
-		r := a.Reg(c)
-		if within.Valid() { // lanes without a pair compare ones with ones
-			a.Set(r, fmt.Sprintf("mov.b%d", bits), asm.Int(-1))
-		}
-		a.If(within).Set(r, fmt.Sprintf("ld.shared.b%d", bits), asm.At(at).Plus(off))
-		return r
-	}
-	at1, at2 := a.Op(asm.B32, "mad.lo.u32", first, asm.Int(8), base), a.Op(asm.B32, "mad.lo.u32", second, asm.Int(8), base)
-	x, y := load(64, at1, s.words.at), load(64, at2, s.words.at)
-	greater := a.Op(asm.Pred, "setp.gt.u64", x, y)
-	var p, q, pat1, pat2 asm.Reg
-	if s.places != nil {
-		pat1, pat2 = a.Op(asm.B32, "mad.lo.u32", first, asm.Int(4), base), a.Op(asm.B32, "mad.lo.u32", second, asm.Int(4), base)
-		p, q = load(32, pat1, s.places.at), load(32, pat2, s.places.at)
-		tie := a.Op(asm.Pred, "and.pred", a.Op(asm.Pred, "setp.eq.u64", x, y), a.Op(asm.Pred, "setp.gt.u32", p, q))
-		greater = a.Op(asm.Pred, "or.pred", greater, tie)
-	}
-	swap := a.Op(asm.Pred, "xor.pred", greater, falls)
-	if within.Valid() {
-		swap = a.Op(asm.Pred, "and.pred", swap, within)
-	}
-	a.If(swap).Do("st.shared.b64", asm.At(at1).Plus(s.words.at), y)
-	a.If(swap).Do("st.shared.b64", asm.At(at2).Plus(s.words.at), x)
-	if s.places != nil {
-		a.If(swap).Do("st.shared.b32", asm.At(pat1).Plus(s.places.at), q)
-		a.If(swap).Do("st.shared.b32", asm.At(pat2).Plus(s.places.at), p)
-	}
 }

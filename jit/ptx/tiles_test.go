@@ -106,6 +106,46 @@ func TestBlocksOfTF32GoThroughTiles(t *testing.T) {
 	}
 }
 
+// Blocks that stay multiply floats of 8 bits too, each step with a sum of its own, and give the bits of blocks of one tile.
+func TestBlocksOfF8GoThroughTiles(t *testing.T) {
+	for _, transposed := range []bool{true, false} {
+		sizes := map[string]int64{"M": 150, "N": 272, "K": 208}
+		result := func(persist, most int) []byte {
+			p := plan.Plan{Extents: map[string]int64{"i": 128, "j": 128, "k": 64}, Warps: 8, Stages: 3, Persist: persist, Wgmma: block.WgmmaAlways}
+			f := parse(t, productText("f8e4m3", "f32", "", transposed))
+			f.Approx = true
+			for _, d := range f.Dims {
+				if d.Name != "M" {
+					d.Divisor = 16
+				}
+			}
+			m := compile(t, f, &p, "sm_90a")
+			require.Equal(t, persist > 0, m.Most > 0)
+			require.Contains(t, m.Text, "wgmma.mma_async")
+			if persist > 0 {
+				m.Most = most
+				require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
+			}
+			r := rand.New(rand.NewSource(1))
+			tensors := [][]byte{make([]byte, sizes["M"]*sizes["K"]), make([]byte, sizes["K"]*sizes["N"]), make([]byte, 4*sizes["M"]*sizes["N"])}
+			for _, x := range tensors[:2] {
+				random(r, lang.F8E4M3, x, 100)
+			}
+			emulate(t, m, tensors, nil, func(d *ir.Dim) int64 {
+				if d.Known() {
+					return d.Value
+				}
+				return sizes[d.Name]
+			})
+			return tensors[2]
+		}
+		want := result(0, 0)
+		for most := 1; most <= 3; most++ {
+			require.Equal(t, want, result(1, most), "transposed=%t, %d blocks", transposed, most)
+		}
+	}
+}
+
 // The results of products go to shared memory by matrices, and from there by boxes, whether blocks stay or not.
 func TestResultsByMatrices(t *testing.T) {
 	for _, c := range []struct {

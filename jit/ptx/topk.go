@@ -4,19 +4,20 @@ import (
 	"math"
 	"slices"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
 	"tilec/lang"
 )
 
-// A topk is written with other operations before lowering: a loop finds one
-// element a step, the largest of those behind the one found before, by one
+// A topk is written with other operations before lowering: of a row that a block has by itself a threshold is found (see threshold). Of others
+// a loop finds one element a step, the largest of those behind the one found before, by one
 // reduction where elements have up to 32 bits (see selection), else by two or
 // three. For as few results as topk is used for, that takes less
 // time than sorting, and any length that fits registers works.
 
 // expandTopK gives the kernel with its topk operations written out; one that has none is given back.
-func expandTopK(f *ir.Func) *ir.Func {
+func expandTopK(f *ir.Func, form int64) *ir.Func {
 	found := false
 	f.Walk(func(op *ir.Op) bool {
 		found = found || op.Code == lang.OpTopK
@@ -33,16 +34,16 @@ func expandTopK(f *ir.Func) *ir.Func {
 		g.Body.Ops = append(g.Body.Ops, g.CopyOp(op, m))
 	}
 	instead := map[*ir.Value]*ir.Value{}
-	expandBlock(&g, g.Body, instead)
+	expandBlock(&g, g.Body, form, instead)
 	g.Body.Replace(instead)
 	return &g
 }
 
-func expandBlock(f *ir.Func, block *ir.Block, instead map[*ir.Value]*ir.Value) {
+func expandBlock(f *ir.Func, body *ir.Block, form int64, instead map[*ir.Value]*ir.Value) {
 	out := &ir.Builder{Func: f, Block: &ir.Block{}}
-	for _, op := range block.Ops {
+	for _, op := range body.Ops {
 		for _, inner := range op.Blocks {
-			expandBlock(f, inner, instead)
+			expandBlock(f, inner, form, instead)
 		}
 		if op.Code != lang.OpTopK {
 			out.Block.Ops = append(out.Block.Ops, op)
@@ -51,13 +52,16 @@ func expandBlock(f *ir.Func, block *ir.Block, instead map[*ir.Value]*ir.Value) {
 		out.At = op.At
 		x := &extraction{Builder: out, op: op}
 		write := x.loop
-		if ranked(op) {
+		switch {
+		case block.Selection(op, form):
+			write = (&selection{x}).byThreshold
+		case block.Ranked(op):
 			write = (&selection{x}).write
 		}
 		values := write()
 		instead[op.Results[0]], instead[op.Results[1]] = values[0], values[1]
 	}
-	block.Ops = out.Block.Ops
+	body.Ops = out.Block.Ops
 }
 
 // extraction writes out one topk.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tilec/lang"
 	"tilec/typecheck/typed"
 )
 
@@ -187,6 +188,14 @@ type Operand struct {
 	Of *Spec
 	// Flat: the launch sees the tensor in the shape of the one that it is computed with, and not in that of the parameter.
 	Flat bool
+}
+
+// Held is the type that the elements of a tensor have in memory: the declared one, or that of a copy that the launch reads in its place.
+func (o *Operand) Held() lang.DType {
+	if o.Layout.As.IsValid() {
+		return o.Layout.As
+	}
+	return o.DType.Resolve(o.Of.Types)
 }
 
 // Operands are what a launch passes: the parameters of the kernel, and of those that are fused into it, without the tensors

@@ -92,6 +92,8 @@ type Layout struct {
 	// Order is, of a contiguous tensor of which the dimensions lie in another order than they are declared in, that order: the
 	// last of it is innermost. Nil for the order of declaration.
 	Order []int
+	// As is the type of the elements, where it is another than the declared one, which it holds exactly: of an input of products alone.
+	As lang.DType
 }
 
 // Params is the kernel's parameters as a launch passes them: inputs and inouts, then outputs.
@@ -241,7 +243,7 @@ func (s *Spec) Key() Key {
 		}
 	}
 	for _, l := range s.Layouts {
-		fmt.Fprintf(&b, " %v/%d/%v/%d/%t/%v", l.Contiguous, l.Inner, l.Divisors, l.Align, l.Constant, l.Order)
+		fmt.Fprintf(&b, " %v/%d/%v/%d/%t/%v/%s", l.Contiguous, l.Inner, l.Divisors, l.Align, l.Constant, l.Order, l.As)
 	}
 	names := make([]string, 0, len(s.Pins))
 	for n := range s.Pins {

@@ -65,6 +65,8 @@ type Rates struct {
 	// MmaSync16 and MmaSync32 are the parts of Tensor8 and Tensor16, and of Tensor32, that mma.sync reaches where wgmma reaches all, and
 	// OneWarpgroup the part of a rate that wgmma reaches with one warpgroup on a multiprocessor.
 	MmaSync16, MmaSync32, OneWarpgroup float64
+	// Turned8 is the part of Tensor8 that wgmma reaches with rows of bytes that threads load from where they lie across the depth, and turn.
+	Turned8 float64
 	// Clock is the rate of the multiprocessors in cycles a second.
 	Clock float64
 }

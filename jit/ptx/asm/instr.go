@@ -60,7 +60,7 @@ var effects = map[string]Effects{
 	"bar": Waits | Reads | Writes, "barrier": Waits | Reads | Writes, "fence": Waits | Reads | Writes,
 	"mbarrier": Waits | Reads | Writes, "griddepcontrol": Waits | Reads | Writes,
 
-	"shfl": Exchanges, "match": Exchanges, "vote": Exchanges, "mma": Exchanges,
+	"shfl": Exchanges, "redux": Exchanges, "match": Exchanges, "vote": Exchanges, "mma": Exchanges,
 	"wgmma": Exchanges | Waits | Reads | Writes, "setmaxnreg": Waits | Exchanges,
 
 	"bra": Jumps, "ret": Jumps,

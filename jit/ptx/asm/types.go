@@ -55,6 +55,9 @@ func (i *Instr) operandTypes() (dst string, src []string) {
 		kind = parts[len(parts)-2]
 	case "setp", "testp":
 		kind = "pred"
+		if len(src) == 3 { // and another predicate
+			src[2] = "pred"
+		}
 	case "selp":
 		src[2] = "pred"
 	case "shl", "shr":

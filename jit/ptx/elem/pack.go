@@ -185,6 +185,16 @@ func unpack8(a *asm.Builder, d lang.DType, w asm.Reg) [4]asm.Reg {
 	return out
 }
 
+// Widen makes f16 of four floats of 8 bits in a register, the lower two and the upper two, each pair in a register, on machines with ConvertPairsE4M3.
+func Widen(a *asm.Builder, d lang.DType, w asm.Reg) (low, high asm.Reg) {
+	if d == lang.F8E5M2 { // the upper bytes of f16
+		return a.Op(asm.B32, "prmt.b32", w, asm.Int(0), asm.Int(0x1404)), a.Op(asm.B32, "prmt.b32", w, asm.Int(0), asm.Int(0x3424))
+	}
+	lo, hi := a.Reg(asm.B16), a.Reg(asm.B16)
+	a.Set(asm.Vector{lo, hi}, "mov.b32", w)
+	return a.Op(asm.B32, "cvt.rn.f16x2.e4m3x2", lo), a.Op(asm.B32, "cvt.rn.f16x2.e4m3x2", hi)
+}
+
 // pack8 is the inverse of unpack8. The values are numbers of the type already.
 func pack8(a *asm.Builder, d lang.DType, x [4]asm.Reg) asm.Reg {
 	if d == lang.F8E5M2 { // the upper bytes of f16
