@@ -122,14 +122,14 @@ func (j *Judge) Launches(s *Space, p Pins) ([]*compile.Lowered, error) {
 	}
 	b, err := graph.BindKernelSizes(&c.Compiler, kernel, jit.KernelFunction(kernel).Params, o)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.name(), err)
+		return nil, fmt.Errorf("%s: %w", s.Name(), err)
 	}
 	defer b.Free(c.Device)
 	var all []*compile.Lowered
 	for _, call := range b.Calls {
 		l, err := compile.Lower(call.Spec, c.Device.Target(), nil)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name(), err)
+			return nil, fmt.Errorf("%s: %w", s.Name(), err)
 		}
 		all = append(all, l)
 	}
@@ -195,7 +195,7 @@ func (j *Judge) kernel(s *Space) (*typed.Kernel, jit.Options, error) {
 		}
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
-			return nil, o, fmt.Errorf("%s: %w", s.name(), err)
+			return nil, o, fmt.Errorf("%s: %w", s.Name(), err)
 		}
 		if slices.ContainsFunc(k.Dims, func(d *size.Symbol) bool { return d.Name == name }) {
 			o.Dims[name] = n
@@ -206,8 +206,8 @@ func (j *Judge) kernel(s *Space) (*typed.Kernel, jit.Options, error) {
 	return k, o, nil
 }
 
-// planText is the plans of launches as a space has them.
-func planText(launches []*compile.Lowered) string {
+// PlanText is the plans of launches as a space has them.
+func PlanText(launches []*compile.Lowered) string {
 	words := make([]string, len(launches))
 	for i, l := range launches {
 		words[i] = l.Plan.String()
@@ -251,17 +251,17 @@ func (j *Judge) Spaces(spaces []Space) []Judged {
 }
 
 func (j *Judge) judge(s *Space) Judged {
-	x := Judged{Name: s.name(), Provenance: s.Provenance}
+	x := Judged{Name: s.Name(), Provenance: s.Provenance}
 	launches, err := j.Launches(s, Pins{})
 	if err != nil {
 		x.Error = err.Error()
 		return x
 	}
-	x.Chosen = planText(launches)
+	x.Chosen = PlanText(launches)
 	var times []float64
 	for _, m := range s.Measured {
 		switch {
-		case !m.counts():
+		case !m.Counts():
 		case m.Plan == x.Chosen || j.sameCode(s, m, launches):
 			times = append(times, m.Micros)
 		default:
@@ -279,11 +279,11 @@ func (j *Judge) judge(s *Space) Judged {
 // sameCode reports a plan that differs from that of launches by nothing but what was pinned, of which the code is the same.
 func (j *Judge) sameCode(s *Space, m Measured, launches []*compile.Lowered) bool {
 	p, err := ParsePins(m.Pins)
-	if err != nil || withoutSettings(m.Plan, p) != withoutSettings(planText(launches), p) {
+	if err != nil || withoutSettings(m.Plan, p) != withoutSettings(PlanText(launches), p) {
 		return false
 	}
 	pinned, err := j.Launches(s, p)
-	return err == nil && planText(pinned) == m.Plan && slices.EqualFunc(pinned, launches, func(a, b *compile.Lowered) bool {
+	return err == nil && PlanText(pinned) == m.Plan && slices.EqualFunc(pinned, launches, func(a, b *compile.Lowered) bool {
 		x, errX := a.PTX()
 		y, errY := b.PTX()
 		return errX == nil && errY == nil && instructions(x) == instructions(y)

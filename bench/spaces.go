@@ -53,21 +53,21 @@ func (s *Space) Sort() {
 	})
 }
 
-// name is the workload, or the kernel and what it is for.
-func (s *Space) name() string {
+// Name is the workload, or the kernel and what it is for.
+func (s *Space) Name() string {
 	if s.Workload != "" {
 		return s.Workload
 	}
 	return s.Kernel + " for " + s.For
 }
 
-// counts reports a plan that ran and computes what the others do: with other functions or products, it is another kernel.
-func (m Measured) counts() bool { return m.Error == "" && !strings.Contains(m.Pins, "precision=") }
+// Counts reports a plan that ran and computes what the others do: with other functions or products, it is another kernel.
+func (m Measured) Counts() bool { return m.Error == "" && !strings.Contains(m.Pins, "precision=") }
 
 // Best is the fastest; ok is false where none ran.
 func (s *Space) Best() (best Measured, ok bool) {
 	for _, m := range s.Measured {
-		if m.counts() && (!ok || m.Micros < best.Micros) {
+		if m.Counts() && (!ok || m.Micros < best.Micros) {
 			best, ok = m, true
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Space) Efficiency(matches func(Measured) bool) (part float64, ok bool) 
 	if !ok {
 		return 0, false
 	}
-	i := slices.IndexFunc(s.Measured, func(m Measured) bool { return m.counts() && matches(m) })
+	i := slices.IndexFunc(s.Measured, func(m Measured) bool { return m.Counts() && matches(m) })
 	if i < 0 {
 		return 0, false
 	}
@@ -89,7 +89,7 @@ func (s *Space) Efficiency(matches func(Measured) bool) (part float64, ok bool) 
 
 // Write prints the space as a table, and how far the planner's choice was from the best.
 func (s *Space) Write(w io.Writer) {
-	fmt.Fprintf(w, "# Plans of %s on %s\n", s.name(), s.Device)
+	fmt.Fprintf(w, "# Plans of %s on %s\n", s.Name(), s.Device)
 	fmt.Fprintln(w, "Medians in us; on a GPU, what the caches held is overwritten before each run. * is what the planner chooses.")
 	fmt.Fprintln(w, "\n| plan | measured | predicted | predicted / measured | pins |\n|---|---|---|---|---|")
 	var off []float64
