@@ -66,11 +66,11 @@ var machines = []Machine{
 // are estimates (barriers, a write and a read of shared memory between them). TurnTime and TurnoverTime fit products of bf16 on an
 // H200: two teams of 128x192 with a bias, by PTX written by hand, 59.0 us (8192x768x3072) and 53.9 (8192x3072x768); two blocks of 128x128 a multiprocessor 55.3,
 // 66.0, 106.3, 188.2 us where the rest of the model has 46, 58, 99 and 185. RoundedBytesPerClock is what 24 of 27 products of f32 by mma.sync took on an
-// H200, whatever their tiles: 42 a clock of 1.98 GHz, within a tenth.
+// H200, whatever their tiles: 45 a clock of 1.98 GHz, within a tenth.
 var gpuTimes = Times{
 	LoadLatency: 0.7e-6, StepOverhead: 10e-9, DispatchTime: 0.4e-9, BlockOverhead: 0.5e-6,
-	L2BytesPerClock: 64, SharedBytesPerClock: 128, RoundedBytesPerClock: 42, Lanes: 128, SectorBytes: 32,
-	JoinLatency: 1e-6, RemoteBytesPerClock: 32, ReduceLatency: 0.6e-6, PartLatency: 0.3e-6, StageLatency: 0.3e-6, ExchangeLatency: 0.1e-6, TurnTime: 0.5e-6, TurnoverTime: 1.2e-6,
+	L2BytesPerClock: 64, SharedBytesPerClock: 128, RoundedBytesPerClock: 45, Lanes: 128, SectorBytes: 32,
+	JoinLatency: 1e-6, RemoteBytesPerClock: 32, ReduceLatency: 0.6e-6, PartLatency: 0.3e-6, StageLatency: 0.3e-6, ExchangeLatency: 0.1e-6, TurnTime: 0.45e-6, TurnoverTime: 1.2e-6,
 }
 
 // behindOthers is the times of a machine with dependent launches. (H200, `tilec run --trace`: 0.45 to 0.6 us from the end of a launch
