@@ -17,7 +17,6 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/compile"
-	"tilec/jit/graph"
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/stdlib"
@@ -120,18 +119,9 @@ func (j *Judge) Launches(s *Space, p Pins) ([]*compile.Lowered, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := graph.BindKernelSizes(&c.Compiler, kernel, jit.KernelFunction(kernel).Params, o)
+	all, err := launches(c, kernel, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name(), err)
-	}
-	defer b.Free(c.Device)
-	var all []*compile.Lowered
-	for _, call := range b.Calls {
-		l, err := compile.Lower(call.Spec, c.Device.Target(), nil)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Name(), err)
-		}
-		all = append(all, l)
 	}
 	return all, nil
 }
@@ -143,18 +133,16 @@ func (j *Judge) compiler(name string) (*jit.Compiler, error) {
 	if c := j.compilers[name]; c != nil {
 		return c, nil
 	}
-	id := "emu:" + name
-	if m, err := target.Find(name); err != nil {
-		return nil, err
-	} else if !m.IsGPU() {
-		id = name
-	}
-	device, err := jit.OpenDevice(id)
+	machine, err := target.Find(name)
 	if err != nil {
 		return nil, err
 	}
-	j.compilers[name] = jit.NewCompiler(device, nil)
-	return j.compilers[name], nil
+	c, err := compilerFor(machine)
+	if err != nil {
+		return nil, err
+	}
+	j.compilers[name] = c
+	return c, nil
 }
 
 // kernel is a space's kernel with what the space says of it.

@@ -21,7 +21,7 @@ func (c at) latency(e *estimate, resident int64, busy float64) float64 {
 	}
 	waves := float64(ceilDiv(c.blocks(), c.sms()*resident))
 	over := 0.0
-	if resident > 1 && c.allByWarpgroups() && c.loadsOperands() {
+	if t.Has(target.Wgmma) && resident > 1 && c.contracts && c.loadsOperands() {
 		over = float64((waves - 1) * t.TurnoverTime)
 		if resident == 2 { // two go in step, and store at the same time; of three, no such time was seen (an H200, convolutions of f32)
 			over += max(c.multiplying(e)+float64((waves-1)*float64(resident)*c.storedByThreads())-busy, 0)
