@@ -9,6 +9,7 @@ import (
 	"tilec/jit/assembled"
 	"tilec/jit/block"
 	"tilec/jit/compile"
+	"tilec/jit/graph"
 	"tilec/jit/ptx"
 	"tilec/jit/target"
 	"tilec/typecheck/typed"
@@ -83,21 +84,49 @@ func (f Figures) Worse(record Figures) (problems []string) {
 	return problems
 }
 
-// Launches are the launches of a workload, compiled for a target.
+// Launches are the launches of a workload, compiled for a target, as a program that only it is has them: copies of operands before it too.
 func (w Workload) Launches(p *typed.Program, t target.Machine) ([]*compile.Lowered, error) {
 	k, err := w.In(p)
 	if err != nil {
 		return nil, err
 	}
-	s, err := jit.Specialise(k, w.Options(k))
+	c, err := compilerFor(t)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Device.Close()
+	all, err := launches(c, k, w.Options(k))
 	if err != nil {
 		return nil, fmt.Errorf("workload %s: %w", w.Name, err)
 	}
+	return all, nil
+}
+
+// compilerFor is a compiler for a device that stands for a target. Nothing is to run on it.
+func compilerFor(t target.Machine) (*jit.Compiler, error) {
+	id := t.Name
+	if t.IsGPU() {
+		id = "emu:" + t.Name
+	}
+	device, err := jit.OpenDevice(id)
+	if err != nil {
+		return nil, err
+	}
+	return jit.NewCompiler(device, nil), nil
+}
+
+// launches compiles the launches that a kernel is for arguments of the sizes that are given; there are no arguments.
+func launches(c *jit.Compiler, k *typed.Kernel, o jit.Options) ([]*compile.Lowered, error) {
+	b, err := graph.BindKernelSizes(&c.Compiler, k, jit.KernelFunction(k).Params, o)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Free(c.Device)
 	var all []*compile.Lowered
-	for _, launch := range s.Launches() {
-		l, err := compile.Lower(launch, t, nil)
+	for _, call := range b.Calls {
+		l, err := compile.Lower(call.Spec, c.Device.Target(), nil)
 		if err != nil {
-			return nil, fmt.Errorf("workload %s: %w", w.Name, err)
+			return nil, err
 		}
 		all = append(all, l)
 	}
@@ -118,6 +147,9 @@ func (w Workload) Figures(ctx context.Context, p *typed.Program, t target.Machin
 		}
 		if len(launches) > 1 {
 			f.Name += ", " + l.Func.Name
+		}
+		for n, name := 2, f.Name; slices.ContainsFunc(all, func(o Figures) bool { return o.Name == f.Name }); n++ {
+			f.Name = fmt.Sprintf("%s %d", name, n) // one more copy
 		}
 		all = append(all, f)
 	}

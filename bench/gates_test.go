@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -128,12 +127,13 @@ func record(t *testing.T, found [][]bench.Figures, before map[string]bench.Figur
 	for _, w := range bench.Workloads() {
 		figures, ok := now[w.Name]
 		if !ok {
-			for _, name := range slices.Sorted(maps.Keys(before)) {
+			for name := range before {
 				if of, _, _ := strings.Cut(name, ", "); of == w.Name {
 					figures = append(figures, before[name])
 				}
 			}
 		}
+		slices.SortFunc(figures, func(a, b bench.Figures) int { return strings.Compare(a.Name, b.Name) })
 		for _, f := range figures {
 			require.NoError(t, json.NewEncoder(&out).Encode(f))
 		}

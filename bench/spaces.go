@@ -16,11 +16,13 @@ import (
 
 // Space is a kernel at one size with plans that were measured on one machine in one run.
 type Space struct {
-	// File and Kernel name the kernel, For its sizes and element types as the command line takes them, Target what its code is for.
-	File   string `json:"file"`
-	Kernel string `json:"kernel"`
-	For    string `json:"for"`
-	Target string `json:"target"`
+	// Workload names a workload. Of what is none, File and Kernel name the kernel, For its sizes and element types as the command line takes
+	// them. Target is what its code is for.
+	Workload string `json:"workload,omitempty"`
+	File     string `json:"file,omitempty"`
+	Kernel   string `json:"kernel,omitempty"`
+	For      string `json:"for,omitempty"`
+	Target   string `json:"target"`
 	// Device is the GPU or CPU, Provenance by which command of which version it was measured, and when.
 	Device     string     `json:"device"`
 	Provenance string     `json:"provenance"`
@@ -29,10 +31,12 @@ type Space struct {
 
 // Measured is one plan. Times are in us.
 type Measured struct {
-	// Pins give the plan, and Plan is what it was in words; Planned says that the planner chose it then.
+	// Pins give the plan, and Plan is what it was in words, with a semicolon between launches; Planned says that the planner chose it then.
 	Pins    string `json:"pins"`
 	Plan    string `json:"plan,omitempty"`
 	Planned bool   `json:"planned,omitempty"`
+	// Difference is by how much the results differ from those of what was planned, as a part of their size: 0 where the arithmetic is the same.
+	Difference float64 `json:"difference,omitempty"`
 	// Predicted is what the planner predicted then.
 	Predicted float64 `json:"predicted_us,omitempty"`
 	Micros    float64 `json:"us,omitempty"`
@@ -49,10 +53,21 @@ func (s *Space) Sort() {
 	})
 }
 
+// Name is the workload, or the kernel and what it is for.
+func (s *Space) Name() string {
+	if s.Workload != "" {
+		return s.Workload
+	}
+	return s.Kernel + " for " + s.For
+}
+
+// Counts reports a plan that ran and computes what the others do: with other functions or products, it is another kernel.
+func (m Measured) Counts() bool { return m.Error == "" && !strings.Contains(m.Pins, "precision=") }
+
 // Best is the fastest; ok is false where none ran.
 func (s *Space) Best() (best Measured, ok bool) {
 	for _, m := range s.Measured {
-		if m.Error == "" && (!ok || m.Micros < best.Micros) {
+		if m.Counts() && (!ok || m.Micros < best.Micros) {
 			best, ok = m, true
 		}
 	}
@@ -65,7 +80,7 @@ func (s *Space) Efficiency(matches func(Measured) bool) (part float64, ok bool) 
 	if !ok {
 		return 0, false
 	}
-	i := slices.IndexFunc(s.Measured, func(m Measured) bool { return m.Error == "" && matches(m) })
+	i := slices.IndexFunc(s.Measured, func(m Measured) bool { return m.Counts() && matches(m) })
 	if i < 0 {
 		return 0, false
 	}
@@ -74,7 +89,7 @@ func (s *Space) Efficiency(matches func(Measured) bool) (part float64, ok bool) 
 
 // Write prints the space as a table, and how far the planner's choice was from the best.
 func (s *Space) Write(w io.Writer) {
-	fmt.Fprintf(w, "# Plans of %s for %s on %s\n", s.Kernel, s.For, s.Device)
+	fmt.Fprintf(w, "# Plans of %s on %s\n", s.Name(), s.Device)
 	fmt.Fprintln(w, "Medians in us; on a GPU, what the caches held is overwritten before each run. * is what the planner chooses.")
 	fmt.Fprintln(w, "\n| plan | measured | predicted | predicted / measured | pins |\n|---|---|---|---|---|")
 	var off []float64
@@ -137,8 +152,8 @@ func ReadSpaces(text []byte) (all []Space, err error) {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		switch {
-		case s.File == "" || s.Kernel == "" || s.Target == "" || s.Provenance == "":
-			return nil, fmt.Errorf("line %d: a space names its file, its kernel, its target and its provenance", n)
+		case s.Workload == "" && (s.File == "" || s.Kernel == "") || s.Target == "" || s.Provenance == "":
+			return nil, fmt.Errorf("line %d: a space names its workload, or its file and its kernel, its target and its provenance", n)
 		case len(s.Measured) == 0:
 			return nil, fmt.Errorf("line %d: nothing was measured", n)
 		}

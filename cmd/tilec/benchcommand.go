@@ -13,10 +13,10 @@ func (a *app) benchCommand() *cobra.Command {
 		Use:   "bench",
 		Short: "Time kernels and language models, beside peers on the same machine",
 		Long: `Bench times the compiler's kernels: list shows the workloads, run times them, beside PyTorch, Triton or CuPy where python3 has these,
-compare and verify judge what was timed, and pins times what pins make of them. bench gpt times a language model.`,
+compare and verify judge what was timed, pins times what pins make of them, and spaces judges the planner by that. bench gpt times a language model.`,
 		Example: "  tilec bench list attention\n  tilec bench run attention --peer torch --json >run.json\n  tilec bench verify run.json\n  tilec bench gpt",
 	}
-	commands := []*cobra.Command{a.benchListCommand(), a.benchRunCommand(), a.benchCompareCommand(), a.benchVerifyCommand(), a.benchPinsCommand(), a.benchGPTCommand()}
+	commands := []*cobra.Command{a.benchListCommand(), a.benchRunCommand(), a.benchCompareCommand(), a.benchVerifyCommand(), a.benchPinsCommand(), a.benchSpacesCommand(), a.benchGPTCommand()}
 	var names []string
 	for _, c := range commands {
 		completeFlags(c)

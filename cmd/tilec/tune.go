@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/signal"
@@ -18,7 +16,6 @@ import (
 	"tilec/bench"
 	"tilec/jit"
 	"tilec/jit/compile"
-	"tilec/jit/file"
 	"tilec/jit/spec"
 )
 
@@ -123,7 +120,7 @@ func (a *app) tune(path, name string, texts []string, o tuneOptions) error {
 	interrupted := a.measureSpace(space, candidates, compiler, function, values, o.budget)
 	space.Sort()
 	if o.out != "" {
-		if err := addSpace(o.out, space); err != nil {
+		if err := addSpaces(o.out, []bench.Space{*space}); err != nil {
 			return err
 		}
 	}
@@ -205,23 +202,4 @@ func timeCandidate(d jit.Device, f *jit.Function, args jit.Args, budget time.Dur
 	}
 	slices.Sort(times)
 	return times[len(times)/2], nil
-}
-
-// addSpace adds a space to a file of them.
-func addSpace(path string, space *bench.Space) error {
-	before, err := file.Read(path, file.MaxSource)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot read %s: %w", path, err)
-	}
-	if _, err := bench.ReadSpaces(before); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	line, err := json.Marshal(space)
-	if err != nil {
-		return err
-	}
-	if n := len(before); n > 0 && before[n-1] != '\n' {
-		before = append(before, '\n')
-	}
-	return file.WriteBytes(path, append(append(before, line...), '\n'))
 }

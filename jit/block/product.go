@@ -347,10 +347,14 @@ func (c *Product) rowWarps(warps int, rowwise bool) int {
 	if rowwise {
 		return all
 	}
-	mTiles, nTiles := max(layout.Product(c.MReps), 1), max(layout.Product(c.NReps), 1)
+	return RowWarps(max(layout.Product(c.MReps), 1), max(layout.Product(c.NReps), 1), all)
+}
+
+// RowWarps is how many of so many warps, a power of two, divide the rows of a product by mma.sync of so many tiles of 16 rows and of 8 columns.
+func RowWarps(mTiles, nTiles, warps int) int {
 	best, least := 1, 0
-	for w := 1; w <= all; w *= 2 {
-		m, n := (mTiles+w-1)/w, (nTiles+all/w-1)/(all/w)
+	for w := 1; w <= warps; w *= 2 {
+		m, n := (mTiles+w-1)/w, (nTiles+warps/w-1)/(warps/w)
 		// The products of a warp first, then what it reads for them.
 		if cost := m*n*1000 + 2*m + n; least == 0 || cost < least {
 			best, least = w, cost

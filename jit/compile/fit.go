@@ -194,7 +194,7 @@ func (p *planning) make(f *ir.Func, chosen *plan.Plan, room int64) (*Lowered, er
 	if err := splittable(f); err != nil {
 		return nil, err
 	}
-	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f, room: room}
+	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f, room: room, effort: p.effort, sizes: p.sizes}
 	var err error
 	if l.Code, err = backend.Make(f, chosen, p.target, p.store); err != nil {
 		return nil, bug.In(err, func(e *bug.Error) { l.about(e, nil) })

@@ -67,7 +67,7 @@ func asItIs(f *ir.Func, target target.Machine, sizes func(*ir.Dim) int64, pins m
 	if err := p.Apply(f); err != nil {
 		return nil, err
 	}
-	l := &Lowered{Func: f, Plan: p, target: target, uncut: f}
+	l := &Lowered{Func: f, Plan: p, target: target, uncut: f, sizes: sizes}
 	if l.Code, err = backend.Make(f, p, target, nil); err != nil {
 		return nil, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
 	}

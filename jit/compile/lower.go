@@ -37,7 +37,10 @@ type Lowered struct {
 	uncut *ir.Func
 	// room is what the pass `keep` could take of shared memory, in bytes.
 	room int64
-	dims *spec.LaunchDims
+	// effort is how far the plan could go from what is fast, sizes what it reckoned with.
+	effort plan.Effort
+	sizes  func(*ir.Dim) int64
+	dims   *spec.LaunchDims
 }
 
 // Lower takes a specialisation through the IR, its passes and the planner to

@@ -1,6 +1,11 @@
 package compile
 
-import "tilec/jit/spec"
+import (
+	"tilec/jit/misuse"
+	"tilec/jit/plan"
+	"tilec/jit/spec"
+	"tilec/jit/target"
+)
 
 // prediction is what the planner reckoned of a launch, or why there is no plan.
 type prediction struct {
@@ -30,4 +35,17 @@ func (c *Compiler) Predicted(s *spec.Spec) (float64, error) {
 		}
 	}
 	return p.seconds, p.err
+}
+
+// PredictedOn is how many seconds the plan is predicted to take on another machine, or on the same one with other figures: nothing is chosen
+// anew. It is an error if the plan does not fit that machine.
+func (l *Lowered) PredictedOn(t target.Machine) (float64, error) {
+	if l == nil || l.Plan == nil {
+		return 0, misuse.Unset("Lowered.PredictedOn", "the kernel is nothing that Lower gave")
+	}
+	p, err := plan.ChooseAt(l.effort, l.uncut, t, l.sizes, l.Choice())
+	if err != nil {
+		return 0, err
+	}
+	return p.Time, nil
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -150,6 +151,38 @@ func (l *Lowered) Choice() map[string]int64 {
 		pins[pass.RangesParameter] = 1
 	}
 	return pins
+}
+
+// PinsFor gives the pins for a plan of the same kernel that is written as plans are printed, and whether all of it can be pinned.
+func (l *Lowered) PinsFor(text string) (pins map[string]int64, ok bool) {
+	names := map[string]string{}
+	for _, a := range l.uncut.Axes {
+		names[a.Name] = plan.Parameter(a)
+	}
+	pins = map[string]int64{}
+	_, text, _ = strings.Cut(text, ": ")
+	split := false
+	for _, word := range strings.Fields(text) {
+		name, value, given := strings.Cut(word, "=")
+		n, err := strconv.ParseInt(value, 10, 64)
+		switch {
+		case !given: // stream, split
+			split = name == "split"
+			continue
+		case err != nil:
+			return nil, false
+		case split:
+			name, split = "split", false
+		case name == "cluster" && pins["split"] > 0:
+			continue
+		case names[name] != "":
+			name = names[name]
+		case !slices.Contains(lang.PlanSettings(), name):
+			return nil, false
+		}
+		pins[name] = n
+	}
+	return pins, true
 }
 
 // combinations are all of the values of the knobs, or, where these are too many, those that differ from what is planned in at most two.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 
+	"tilec/jit/backend"
 	"tilec/jit/bug"
 	"tilec/jit/compile"
 	"tilec/jit/misuse"
@@ -21,43 +22,10 @@ func BindSizes(env *compile.Compiler, g *typed.Graph, opts Options) (_ *Bound, e
 	if g == nil || g.Decl == nil {
 		return nil, misuse.Unset("BindSizes", "the graph is nothing that the checker made")
 	}
-	if err := opts.Check(g.Name, g.Consts, g.TypeParams); err != nil {
+	of := signature{"graph", g.Name, g.Decl.Name.Span(), g.Consts, g.Dims, g.SizeHints, g.TypeParams, g.TypeHints, g.Params}
+	m, args, err := of.arguments(env, opts)
+	if err != nil {
 		return nil, err
-	}
-	at := g.Decl.Name.Span()
-	given := newBindings(g.Name)
-	if err := given.constants(g.Consts, opts.constants(g.Consts), at); err != nil {
-		return nil, err
-	}
-	for _, d := range g.Dims {
-		n, ok := opts.Dims[d.Name]
-		if !ok {
-			n, ok = g.SizeHints[d]
-		}
-		if !ok {
-			return nil, spec.Errorf(at, lang.ErrArgMissing, "the size of dimension %s of %s is not known: give it, as in %s=1024, or write @sizes(%s = 1024) above the graph", d.Name, g.Name, d.Name, d.Name)
-		}
-		given.dims[d] = n
-	}
-	for _, p := range g.TypeParams {
-		d, ok := opts.Types[p.Name]
-		if !ok {
-			d, ok = g.TypeHints[p]
-		}
-		if !ok {
-			return nil, spec.Errorf(at, lang.ErrArgMissing, "element type %s of %s is not known: give it, as in %s=f32, or write @sizes(%s = f32) above the graph", p.Name, g.Name, p.Name, p.Name)
-		}
-		given.types[p] = d
-	}
-	m := &maker{env: env, bindings: given, at: at}
-	defer m.free()
-	var args []tensor.Value
-	for _, p := range g.Params {
-		v, err := m.value(p.Name, p.Type)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, v)
 	}
 	opts.Dims, opts.Types = maps.Clone(opts.Dims), maps.Clone(opts.Types)
 	if opts.Dims == nil {
@@ -66,27 +34,87 @@ func BindSizes(env *compile.Compiler, g *typed.Graph, opts Options) (_ *Bound, e
 	if opts.Types == nil {
 		opts.Types = map[string]lang.DType{}
 	}
-	for d, n := range given.dims {
+	for d, n := range m.dims {
 		opts.Dims[d.Name] = n
 	}
-	for p, d := range given.types {
+	for p, d := range m.types {
 		opts.Types[p.Name] = d
 	}
 	return Bind(env, g, args, opts)
 }
 
-// maker makes arguments of the sizes that are given.
+// BindKernelSizes is BindSizes for one kernel; params are its parameters as a graph's.
+func BindKernelSizes(env *compile.Compiler, k *typed.Kernel, params []*typed.GParam, opts Options) (_ *Bound, err error) {
+	defer bug.Catch(&err, "bind")
+	if k == nil || k.Decl == nil {
+		return nil, misuse.Unset("BindKernelSizes", "the kernel is nothing that the checker made")
+	}
+	of := signature{"kernel", k.Name, k.Decl.Name.Span(), k.Consts, k.Dims, k.SizeHints, k.TypeParams, k.TypeHints, params}
+	_, args, err := of.arguments(env, opts)
+	if err != nil {
+		return nil, err
+	}
+	return BindKernel(env, k, params, args, opts)
+}
+
+// signature is what there is to give of a graph or of a kernel, as what says which, and what it says of that itself.
+type signature struct {
+	what, name string
+	at         lang.Span
+	consts     []*size.Symbol
+	dims       []*size.Symbol
+	sizes      map[*size.Symbol]int64
+	types      []*typed.TypeParam
+	hints      map[*typed.TypeParam]lang.DType
+	params     []*typed.GParam
+}
+
+// arguments makes arguments of the sizes and types that are given or hinted. What made them knows these.
+func (o *signature) arguments(env *compile.Compiler, opts Options) (*maker, []tensor.Value, error) {
+	if err := opts.Check(o.name, o.consts, o.types); err != nil {
+		return nil, nil, err
+	}
+	given := newBindings(o.name)
+	if err := given.constants(o.consts, opts.constants(o.consts), o.at); err != nil {
+		return nil, nil, err
+	}
+	for _, d := range o.dims {
+		n, ok := opts.Dims[d.Name]
+		if !ok {
+			n, ok = o.sizes[d]
+		}
+		if !ok {
+			return nil, nil, spec.Errorf(o.at, lang.ErrArgMissing, "the size of dimension %s of %s is not known: give it, as in %s=1024, or write @sizes(%s = 1024) above the %s", d.Name, o.name, d.Name, d.Name, o.what)
+		}
+		given.dims[d] = n
+	}
+	for _, p := range o.types {
+		d, ok := opts.Types[p.Name]
+		if !ok {
+			d, ok = o.hints[p]
+		}
+		if !ok {
+			return nil, nil, spec.Errorf(o.at, lang.ErrArgMissing, "element type %s of %s is not known: give it, as in %s=f32, or write @sizes(%s = f32) above the %s", p.Name, o.name, p.Name, p.Name, o.what)
+		}
+		given.types[p] = d
+	}
+	m := &maker{env: env, bindings: given, at: o.at}
+	var args []tensor.Value
+	for _, p := range o.params {
+		v, err := m.value(p.Name, p.Type)
+		if err != nil {
+			return nil, nil, err
+		}
+		args = append(args, v)
+	}
+	return m, args, nil
+}
+
+// maker makes arguments of the sizes that are given. Their memory is nowhere.
 type maker struct {
 	env *compile.Compiler
 	*bindings
-	at   lang.Span
-	made []*tensor.Tensor
-}
-
-func (m *maker) free() {
-	for _, t := range m.made {
-		m.env.Device.Free(t.Memory)
-	}
+	at lang.Span
 }
 
 func (m *maker) value(name string, t typed.GType) (tensor.Value, error) {
@@ -103,13 +131,8 @@ func (m *maker) value(name string, t typed.GType) (tensor.Value, error) {
 			return out, err
 		}
 		d := t.DType.Resolve(m.types)
-		memory, err := m.env.Device.Alloc(max(1, d.Bytes(tensor.Elements(shape))))
-		if err != nil {
-			return out, err
-		}
-		made := &tensor.Tensor{DType: d, Shape: shape, Memory: memory}
-		m.made = append(m.made, made)
-		return tensor.TensorValue(made), nil
+		memory := backend.Promised(m.env.Device, 0, max(1, d.Bytes(tensor.Elements(shape))))
+		return tensor.TensorValue(&tensor.Tensor{DType: d, Shape: shape, Memory: memory}), nil
 	case typed.GScalar:
 		return tensor.Value{Scalar: &lang.Literal{DType: t.DType.Resolve(m.types)}}, nil
 	case typed.GStruct:

@@ -176,7 +176,7 @@ func (s *scored) plan(m *model) *Plan {
 	}
 	c := at{m, s.c}
 	if m.target.IsGPU() && m.occupancy == 0 && c.allByWarpgroups() {
-		p.Resident = int(min(s.e.perSM, ceilDiv(s.e.blocks, int64(m.target.SMs))))
+		p.Resident = int(min(s.e.perSM, ceilDiv(s.e.blocks, c.sms())))
 	}
 	staged := false
 	for i, a := range m.f.Axes {

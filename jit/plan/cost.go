@@ -357,10 +357,10 @@ func (c at) gpu() (*estimate, *violation) {
 	if c.persist > 0 {
 		e.perSM = 1
 	}
-	sms := int64(t.SMs)
+	sms := c.sms()
 	active := float64(min(e.blocks, sms))
 	resident := min(e.perSM, ceilDiv(e.blocks, sms))
-	e.waves = float64(e.blocks) / float64(sms*ceilDiv(e.blocks, sms))
+	e.waves = float64(e.blocks) / float64(int64(t.SMs)*ceilDiv(e.blocks, sms))
 
 	moved := c.traffic(sms*resident, loads)
 	tail := 1.0
@@ -375,7 +375,7 @@ func (c at) gpu() (*estimate, *violation) {
 	e.l2 = moved.l2 / min(l2, active*perSM) / tail
 	e.dram = moved.dram / min(t.DRAM, active*perSM) / tail
 
-	full := float64(sms) * e.waves
+	full := float64(t.SMs) * e.waves
 	ops, most := c.work(e, resident, full)
 	inShared, inL2 := c.meeting(full)
 	e.shared, e.l2 = e.shared+inShared, e.l2+inL2
@@ -391,7 +391,7 @@ func (c at) gpu() (*estimate, *violation) {
 	if wide && c.awaits(resident) {
 		busy *= awaitedProducts
 	}
-	e.latency = c.latency(resident, busy)
+	e.latency = c.latency(e, resident, busy)
 	if c.takesTurns() {
 		e.latency = c.turns(e, busy)
 	}

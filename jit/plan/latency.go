@@ -11,22 +11,25 @@ import (
 // latency is the time beside the busy time. The blocks that a multiprocessor
 // holds at once hide one another's chains of dependent steps, but each place for
 // a block works through its share of them, chain after chain.
-func (c at) latency(resident int64, busy float64) float64 {
+func (c at) latency(e *estimate, resident int64, busy float64) float64 {
 	steps, starts := c.chained()
 	t := &c.target
-	step := c.stepTime(steps, busy*float64(resident)/float64(ceilDiv(c.blocks(), int64(t.SMs))))
+	step := c.stepTime(steps, busy*float64(resident)/float64(ceilDiv(c.blocks(), c.sms())))
 	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency) + c.selecting()
 	if c.allByWarpgroups() || t.Has(target.Wgmma) && c.contracts && c.loadsOperands() { // all blocks store their tiles at about the same time
 		chain += float64(c.resultBytes()*min(c.blocks(), int64(t.SMs))) / t.DRAM
 	}
-	waves := float64(ceilDiv(c.blocks(), int64(t.SMs)*resident))
+	waves := float64(ceilDiv(c.blocks(), c.sms()*resident))
 	hidden := 0.0
 	if c.persist == alone && c.allByWarpgroups() { // the operands of the next tile come while this one's results are stored
 		hidden = float64((waves - 1) * (t.BlockOverhead + float64(starts*t.LoadLatency)))
 	}
 	over := 0.0
-	if resident > 1 && c.allByWarpgroups() && c.loadsOperands() {
+	if t.Has(target.Wgmma) && resident > 1 && c.contracts && c.loadsOperands() {
 		over = float64((waves - 1) * t.TurnoverTime)
+		if resident == 2 { // two go in step, and store at the same time; of three, no such time was seen (an H200, convolutions of f32)
+			over += max(c.multiplying(e)+float64((waves-1)*float64(resident)*c.storedByThreads())-busy, 0)
+		}
 	}
 	return max(chain, float64(waves*chain)-hidden+busy/float64(resident)-busy) + over
 }

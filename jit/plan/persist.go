@@ -24,8 +24,8 @@ const (
 	teamRegisters = 200
 	// fewestRounds is from how many tiles for each multiprocessor on teams have something to take turns at.
 	fewestRounds = 2
-	// teamColumns is from how many columns on a team that multiplies alone does not wait for shared memory (H200, bf16, bias,
-	// 8192x768x3072, 8192x3072x768: with 192 columns 59.0 and 53.9 us, with 128 65.5 and 57.9, which is no better than blocks of one tile).
+	// teamColumns is from how many columns on a team that multiplies alone keeps the tensor cores as busy as two warpgroups do (H200, bf16, bias,
+	// 8192x768x3072, 8192x3072x768: with 192 columns 57 and 55 us, with 128 63 and 62).
 	teamColumns = 160
 	// registerSteps is up to how many steps of a loop a team multiplies alone whose rows come from registers, as those of f32 do: with more,
 	// what it hides behind a product is little, and it has not been timed whether one warpgroup keeps the tensor cores as busy as two.
@@ -105,11 +105,6 @@ func (c at) turnsFit(asked bool) bool {
 		}
 	}
 	return c.warps == teamWarps && c.allByWarpgroups() && c.loadsOperands() && c.stages > pipelineStages && c.rounds() >= fewestRounds
-}
-
-// turnsPay reports an estimate of two teams that are worth while: products of enough columns, or such as the DRAM is slower than anyway.
-func (c at) turnsPay(e *estimate) bool {
-	return c.persist != teams || c.columns() >= teamColumns || e.compute+float64(float64(c.rounds())*c.target.TurnTime) < e.dram
 }
 
 // onlyDepth is the place of the axis that has all the depth of a kernel's only product, outside of any loop, -1 where there is none. Blocks
@@ -197,14 +192,28 @@ func (c at) row(t tile) int64 {
 	return c.extent[t.axes[len(t.axes)-1]]
 }
 
+// storedByThreads is the time in which blocks everywhere store a tile each, where threads store what they hold, as those do that multiply f32:
+// little of it is hidden by products, be they of another block or of another team (an H200: 3.5 us a tile of 192x128, 6.4 for two of 128x128).
+func (c at) storedByThreads() float64 {
+	for _, s := range c.ops {
+		if isContraction(s.op) && s.op.Args[0].Type.DType == lang.F32 {
+			return float64(c.resultBytes()*int64(c.target.SMs)) / c.target.DRAM
+		}
+	}
+	return 0
+}
+
+// multiplying is the time of products alone, with what brings their operands from the L2.
+func (c at) multiplying(e *estimate) float64 { return max(e.compute, e.shared, e.l2) }
+
 // turns is the time beside the busy time of blocks whose teams take turns: a block starts once, the last team stores alone, and each
 // turn takes a little of the tensor cores' time, as each step takes of all.
 func (c at) turns(e *estimate, busy float64) float64 {
 	t := &c.target
 	steps, _ := c.chained()
 	rounds := float64(c.rounds())
-	// While memory keeps the tensor cores waiting, turns take nothing.
-	between := max(e.compute+float64(rounds*t.TurnTime)-busy, 0)
+	// While the main memory keeps the tensor cores waiting, turns take nothing.
+	between := max(e.compute+float64(rounds*t.TurnTime)-busy, c.multiplying(e)+float64((rounds-1)*c.storedByThreads())-busy, 0)
 	last := float64(c.resultBytes()*int64(t.SMs)) / t.DRAM
 	return t.BlockOverhead + t.LoadLatency + last + between + float64(rounds*steps*c.stepTime(steps, busy/rounds))
 }

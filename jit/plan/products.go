@@ -65,9 +65,25 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 		return rate, padded(many, 16) * padded(few, 8) * padded(k, depth) * c.depthPadding(op), 2 * e / float64(few)
 	}
 	padding = padded(m, rows) * padded(n, 8) * padded(k, depth) * c.depthPadding(op)
+	if d == lang.F32 && !c.byWarpgroups(op) {
+		return rate, padding, e * c.roundedReads(m, n)
+	}
 	// Both are written once, A is read once.
 	bytes = e * (2/float64(n) + (1+reads)/float64(m))
 	return rate, padding, bytes
+}
+
+// roundedReads is, for each multiplication of a product by mma.sync of rows and columns of f32, the elements that are written to shared memory
+// and read from it: each warp reads its rows and its columns, and rounds what it has read, for which so much more could be read.
+func (c at) roundedReads(m, n int64) float64 {
+	t := &c.target
+	all := c.warps & -c.warps // the power of two in it
+	across := block.RowWarps(int(ceilDiv(m, 16)), int(ceilDiv(n, 8)), all)
+	if len(c.operands) > 2 { // products of products, of which warps have whole rows
+		across = int(min(int64(all), nextPow2(ceilDiv(m, 16))))
+	}
+	times := t.SharedBytesPerClock / t.RoundedBytesPerClock
+	return (1+times*float64(all/across))/float64(n) + (1+times*float64(across))/float64(m)
 }
 
 // contractRate is the most FLOP/s of a contraction, and whether a matrix unit does it.
@@ -198,9 +214,9 @@ func (c at) loadsOperands() bool {
 // where so many blocks share a multiprocessor: the last of them do not spread over
 // all, and one warpgroup does not keep the tensor cores busy.
 func (c at) together(resident int64) float64 {
-	sms := int64(c.target.SMs)
+	sms := c.sms()
 	longer := float64(ceilDiv(c.blocks(), sms*resident)*resident) / float64(ceilDiv(c.blocks(), sms))
-	if resident*int64(c.warps) < 4*warpgroupsBusy && !c.takesTurns() {
+	if alone := resident*int64(c.warps) < 4*warpgroupsBusy; alone && (!c.takesTurns() || c.columns() < teamColumns) {
 		longer /= c.target.OneWarpgroup
 	}
 	return longer

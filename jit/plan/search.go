@@ -166,7 +166,6 @@ func (s *search) compare(c at, reach func(rank)) {
 	n := c.sharers
 	e, v := c.evaluate()
 	switch {
-	case v == nil && len(s.persists) > 1 && !c.turnsPay(e):
 	case v != nil:
 		if s.worst == nil || v.excess() < s.worst.excess() {
 			s.worst, s.where = v, c.describe()

@@ -93,6 +93,9 @@ func (c at) blocksAlong(i int) int64 {
 	return 1
 }
 
+// sms is how many multiprocessors blocks can be on at once: clusters do not fill all.
+func (c at) sms() int64 { return int64(c.target.ClusterSMs(max(int(c.sharing()), c.cluster))) }
+
 // sharing is how many blocks work together.
 func (c at) sharing() int64 { return max(c.split, int64(c.sharers), 1) }
 

@@ -40,6 +40,8 @@ type Limits struct {
 	RegistersPerSM int
 	// WarpsPerBlock is how many warps a block has at most, ThreadsPerSM and BlocksPerSM what a multiprocessor holds at once.
 	WarpsPerBlock, ThreadsPerSM, BlocksPerSM int
+	// Groups is how many groups the multiprocessors of a machine with clusters lie in: the blocks of a cluster are in one.
+	Groups int
 	// L2Size is in bytes; of the CPU, it is what a core has for itself.
 	L2Size int64
 }
@@ -92,8 +94,8 @@ type Times struct {
 	// ExchangeLatency is the time in which the warps of a block exchange a few numbers through shared memory.
 	ExchangeLatency float64
 	// L2BytesPerClock and SharedBytesPerClock are what one multiprocessor moves, RemoteBytesPerClock what it reads
-	// of other ones' shared memory.
-	L2BytesPerClock, SharedBytesPerClock, RemoteBytesPerClock float64
+	// of other ones' shared memory, RoundedBytesPerClock what mma.sync gets of it as tf32: warps read f32 and round each element.
+	L2BytesPerClock, SharedBytesPerClock, RemoteBytesPerClock, RoundedBytesPerClock float64
 	// TurnTime is for what a tile takes more than its product where teams of warps take turns at tiles.
 	TurnTime float64
 	// TurnoverTime is by how much each wave of blocks after the first makes products take longer whose blocks share a multiprocessor:
@@ -235,6 +237,15 @@ func (m Machine) MachineCode(compute int) string {
 		return m.Name
 	}
 	return fmt.Sprintf("sm_%d", compute)
+}
+
+// ClusterSMs is how many multiprocessors clusters of so many blocks can be sure to fill, with a block on each. How many each group
+// has differs from chip to chip, but they come in pairs.
+func (m Machine) ClusterSMs(blocks int) int {
+	if blocks <= 2 {
+		return m.SMs
+	}
+	return max(m.SMs-m.Groups*(blocks-2), blocks)
 }
 
 // SharedPerSM is the shared memory of a multiprocessor, in bytes.
