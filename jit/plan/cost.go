@@ -140,8 +140,21 @@ func (c at) blocks() int64 {
 	}
 	for i, a := range c.f.Axes {
 		if a.Kind == ir.Grid {
-			n = times(n, max(ceilDiv(c.size[i], c.extent[i]), 1))
+			n = times(n, c.along(i))
 		}
+	}
+	return n
+}
+
+// along is how many blocks there are along an axis of the grid. Of ranges in memory each ends with a block of which half exists, on average.
+func (c at) along(i int) int64 {
+	a := c.f.Axes[i]
+	if c.f.HasRange(a) {
+		return 1
+	}
+	n := max(ceilDiv(c.size[i], c.extent[i]), 1)
+	if a.Ranges != nil {
+		n += c.size[c.place[a.Ranges.Of]] / 2
 	}
 	return n
 }
@@ -160,7 +173,7 @@ func (c at) fewestBlocks() (known, guided int64) {
 			continue
 		}
 		if a.Dim.Known() {
-			n := max(ceilDiv(c.size[i], c.extent[i]), 1)
+			n := c.along(i)
 			known, guided = times(known, n), times(guided, n)
 		} else {
 			guided = times(guided, max(ceilDiv(c.size[i]/2, c.extent[i]), 1))
@@ -214,7 +227,10 @@ func (c at) steps(loop *ir.Op, axes []int, padded bool) float64 {
 func (c at) elements(s step, padded bool) (all, onePass float64) {
 	all = 1
 	for i, a := range c.f.Axes {
-		blocks := float64(max(ceilDiv(c.size[i], c.extent[i]), 1))
+		blocks := 1.0
+		if a.Kind == ir.Grid {
+			blocks = float64(c.along(i))
+		}
 		switch has := slices.Contains(s.axes, i); {
 		case a.Kind == ir.Grid && has && padded:
 			all *= blocks * float64(c.extent[i])

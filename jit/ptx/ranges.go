@@ -1,0 +1,153 @@
+package ptx
+
+import (
+	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+)
+
+// This file finds where the blocks of a grid over ranges in memory stand (ir.Ranges). Each thread goes through the ranges by itself and
+// counts their tiles: a range takes two instructions of memory, which the L1 has behind the first of 32 ranges, and ten others. So no
+// launch before this one has to make a list of tiles, and the copying thread of a block that stays finds its tiles without the others.
+
+// rangesTogether is of how many ranges the bounds are loaded before they are looked at: as loads in flight at once.
+const rangesTogether = 4
+
+// rangesGrid is the axis of the grid that goes through ranges in memory; nil where none does.
+func (k *kernel) rangesGrid() *ir.Axis {
+	for _, x := range k.Func.Grid() {
+		if x.Ranges != nil {
+			return x
+		}
+	}
+	return nil
+}
+
+// walkRanges emits a walk through the ranges of x, from the first on. For each, visit gets its number, where it begins and ends, and how many
+// tiles it has; it may leave by the label.
+func (k *kernel) walkRanges(x *ir.Axis, visit func(number, from, to, tiles asm.Reg, leave asm.Label)) {
+	a := k.a
+	op := func(name string, args ...asm.Operand) asm.Reg { return a.Op(asm.B32, name, args...) }
+	count, size := k.size(x.Ranges.Of.Dim), k.size(x.Dim)
+	// Positions before behind have been given to ranges.
+	number, behind := a.Reg(asm.B32), a.Reg(asm.B32)
+	a.Set(number, "mov.b32", asm.Int(0))
+	a.Set(behind, "mov.b32", asm.Int(0))
+	top, leave := a.Label(), a.Label()
+	a.Place(top)
+	var numbers, los, his []asm.Reg
+	for i := range rangesTogether {
+		n, there := number, asm.Reg{}
+		if i > 0 {
+			n = op("add.s32", number, asm.Int(i))
+			there = a.Op(asm.Pred, "setp.lt.s32", n, count)
+		}
+		numbers = append(numbers, n)
+		los = append(los, k.rangeEnd(x.Ranges.Lo, n, there, asm.Int(0)))
+		his = append(his, k.rangeEnd(x.Ranges.Hi, n, there, size))
+	}
+	for i, n := range numbers {
+		to := op("max.s32", op("min.s32", his[i], size), behind)
+		from := op("max.s32", los[i], behind)
+		a.Set(behind, "mov.b32", to)
+		tiles := op("max.s32", op("sub.s32", to, from), asm.Int(0))
+		if x.Extent > 1 {
+			tiles = op("div.u32", op("add.s32", tiles, asm.Int(x.Extent-1)), asm.Int(x.Extent))
+		}
+		visit(n, from, to, tiles, leave)
+	}
+	a.Set(number, "add.s32", number, asm.Int(rangesTogether))
+	a.If(a.Op(asm.Pred, "setp.lt.s32", number, count)).Do("bra", top)
+	a.Place(leave)
+}
+
+// rangeEnd loads an end of a range, where there is one of that number; another has nothing. An end that is open is where the dimension's is.
+func (k *kernel) rangeEnd(e *ir.Element, number, there asm.Reg, open asm.Number) asm.Reg {
+	a := k.a
+	end := a.Reg(asm.B32)
+	if e == nil {
+		a.Set(end, "mov.b32", open)
+		if there.Valid() && open != asm.Int(0) {
+			a.Unless(there).Set(end, "mov.b32", asm.Int(0))
+		}
+		return end
+	}
+	t := e.Tensor
+	stride := asm.Number(asm.Int(1))
+	if t.Strides != nil {
+		stride = asm.Int(t.Strides[0].Value)
+		if !t.Strides[0].Known() {
+			stride = k.strideReg(t, 0)
+		}
+	}
+	base := k.pointer(t)
+	at := a.Op(asm.B64, "cvt.s64.s32", a.Op(asm.B32, "add.s32", number, asm.Int(e.Plus)))
+	if stride != asm.Int(1) {
+		at = a.Op(asm.B64, "mul.lo.s64", at, stride)
+	}
+	at = a.Op(asm.B64, "mad.lo.s64", at, asm.Int(t.DType.Size()), base)
+	if there.Valid() {
+		a.Set(end, "mov.b32", asm.Int(0))
+	}
+	load := "ld.global.b32"
+	if !k.Dependent() {
+		load = "ld.global.nc.b32"
+	}
+	a.If(there).Set(end, load, asm.At(at))
+	return end
+}
+
+// tilesOfRanges is how many tiles the ranges of x have together.
+func (k *kernel) tilesOfRanges(x *ir.Axis) asm.Reg {
+	return k.a.Once("tiles along "+x.Name, func() asm.Reg {
+		if k.Dependent() { // the launches before may write where ranges lie
+			k.a.Do("griddepcontrol.wait")
+		}
+		k.a.Comment("the tiles of all ranges of %s", x.Name)
+		sum := k.a.Reg(asm.B32)
+		k.a.Set(sum, "mov.b32", asm.Int(0))
+		k.walkRanges(x, func(_, _, _, tiles asm.Reg, _ asm.Label) { k.a.Set(sum, "add.s32", sum, tiles) })
+		return sum
+	})
+}
+
+// standInRange sets where x stands for one of the tiles of its ranges, and the axis each of whose positions has one.
+func (k *kernel) standInRange(x *ir.Axis, tile asm.Reg) {
+	a := k.a
+	a.Comment("the range of %s with tile number %s", x.Name, tile)
+	left, start, end, number := a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
+	a.Move(left, tile)
+	k.walkRanges(x, func(n, from, to, tiles asm.Reg, leave asm.Label) {
+		a.Set(number, "mov.b32", n)
+		a.Set(start, "mad.lo.s32", left, asm.Int(x.Extent), from)
+		a.Set(end, "mov.b32", to)
+		a.If(a.Op(asm.Pred, "setp.lt.u32", left, tiles)).Do("bra", leave)
+		a.Set(left, "sub.s32", left, tiles)
+	})
+	a.Set(end, "min.s32", end, a.Op(asm.B32, "add.s32", start, asm.Int(x.Extent)))
+	k.setAxis(x, start, end)
+	k.setAxis(x.Ranges.Of, number, a.Op(asm.B32, "add.s32", number, asm.Int(1)))
+}
+
+// storeWhole emits what stores a tile of which all positions along x exist, and what stores one of which a part does.
+func (k *kernel) storeWhole(x *ir.Axis, whole, part func()) {
+	a := k.a
+	st := k.state(x)
+	all := a.Calc(asm.Pred, "setp.eq.s32", a.Register(a.Add(st.start, asm.Int(x.Extent))), st.end)
+	other, done := a.Label(), a.Label()
+	begin := a.Here()
+	a.Unless(all).Do("bra.uni", other)
+	k.push(begin)
+	k.assumeTouched()
+	whole()
+	begin = a.Begin()
+	k.pop()
+	a.Do("bra.uni", done)
+	a.Place(other)
+	a.Comment("the range ends within the tile")
+	k.push(begin)
+	k.assumeTouched()
+	part()
+	k.pop()
+	a.Place(done)
+	k.assumeTouched()
+}
