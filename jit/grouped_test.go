@@ -40,7 +40,8 @@ func TestGroupedProduct(t *testing.T) {
 		"backwards and beyond": {400, 96, 136, []int32{-9, 100, 40, 300, 2147483647, 5}, all},
 		"more tiles than blocks": {9000, 32, 128, []int32{0, 2000, 2001, 2001, 8990, 9000},
 			[]Args{{"BM": 64, "BN": 64, "BK": 32, "warps": 4, "persist": 2, "stages": 4}, {"BM": 64, "BN": 128, "BK": 32, "persist": 1}}},
-		"no rows": {0, 32, 128, []int32{0, 0, 0, 0, 0, 0}, []Args{{}}},
+		"no ranges": {40, 32, 24, []int32{7}, []Args{{}, {"persist": 1, "BM": 64, "BN": 64}}},
+		"no rows":   {0, 32, 128, []int32{0, 0, 0, 0, 0, 0}, []Args{{}}},
 	} {
 		r := rand.New(rand.NewPCG(1, 2))
 		small := func(n int) []float32 { // sums of small integers are exact in any order

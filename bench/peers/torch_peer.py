@@ -82,6 +82,16 @@ def batched_matmul(a):
     return {"bmm": lambda: torch.bmm(a["a"], a["b"])}
 
 
+def grouped_linear(a):
+    x, w, first = a["x"], a["w"], a["first"]
+    bounds, ends, columns = first.tolist(), first[1:].contiguous(), w.transpose(-2, -1).contiguous().transpose(-2, -1)
+    ways = {"matmul of each": lambda: torch.cat([x[lo:hi] @ w[e] for e, (lo, hi) in enumerate(zip(bounds, bounds[1:]))])}
+    if hasattr(torch, "_grouped_mm"):
+        ways["_grouped_mm"] = lambda: torch._grouped_mm(x, w, offs=ends)
+        ways["_grouped_mm of columns"] = lambda: torch._grouped_mm(x, columns, offs=ends)
+    return ways
+
+
 def product_of_transposed(a):
     return {"matmul": lambda: a["a"].t() @ a["b"]}
 
@@ -310,7 +320,7 @@ def csr_product(a):
 
 
 KERNELS = [
-    linear, linear_bias, linear_gelu, relu_linear, head, softmax_linear, fp8_matmul, fp8_matmul_fast, int8_matmul, batched_matmul, product_of_transposed,
+    linear, linear_bias, linear_gelu, relu_linear, head, softmax_linear, fp8_matmul, fp8_matmul_fast, int8_matmul, batched_matmul, grouped_linear, product_of_transposed,
     product_with_transposed, attention, layernorm, add_layernorm, rmsnorm, softmax, l2norm, cross_entropy, row_sum, column_sum, middle_max,
     row_argmax, squares_of_rows, squared_error, gelu_map, swiglu, relu_of, sigmoid_of, tanh_of, softplus_of, twice_and_one, by_root, batchnorm,
     stencil5, transpose, transpose3, conv3x3, conv3x3_last, conv1x1, conv1x1_last, depthwise, depthwise_last, max_pool, resize_twice, top50,

@@ -60,7 +60,13 @@ func (b *builder) rangesInMemory(a *typed.Axis) *ir.Ranges {
 		_, plus, _ := typed.FurtherOn(l.Indices[0])
 		return &ir.Element{Tensor: b.tensors[l.Param], Plus: plus}
 	}
-	return &ir.Ranges{Of: b.axes[a.Of], Lo: end(a.From), Hi: end(a.To)}
+	r := &ir.Ranges{Of: b.axes[a.Of], Lo: end(a.From), Hi: end(a.To)}
+	for _, p := range b.spec.Kernel.Outputs {
+		if t := b.tensors[p]; p.Outside == a && !t.DType.Packed() { // launches fill packed ones
+			r.Outside = append(r.Outside, t)
+		}
+	}
+	return r
 }
 
 // fixedScalar reports a scalar that the specialisation decides.

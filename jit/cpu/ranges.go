@@ -13,6 +13,8 @@ import (
 type rangesGrid struct {
 	axis, of int
 	lo, hi   *rangeEnd
+	// outside are the tensors, by their numbers, that are zero where no range is.
+	outside []int
 }
 
 // rangeEnd is where an end of the ranges lies: in a tensor, by its number, so much behind the range's own.
@@ -32,7 +34,11 @@ func (c *compiler) rangesGrid(axis int, r *ir.Ranges) *rangesGrid {
 		}
 		return &rangeEnd{c.tensorNumber(e.Tensor), int(e.Plus)}
 	}
-	return &rangesGrid{axis: axis, of: slices.Index(c.f.Grid(), r.Of), lo: end(r.Lo), hi: end(r.Hi)}
+	g := &rangesGrid{axis: axis, of: slices.Index(c.f.Grid(), r.Of), lo: end(r.Lo), hi: end(r.Hi)}
+	for _, t := range r.Outside {
+		g.outside = append(g.outside, c.tensorNumber(t))
+	}
+	return g
 }
 
 // tilesOfRanges cuts the ranges of a launch into the parts of blocks. A range begins at the earliest where those before it end.
@@ -50,12 +56,25 @@ func (p *Program) tilesOfRanges(l *launch) []rangeTile {
 		if e := p.ranges.hi; e != nil {
 			to = max(min(e.of(l, n), size), behind)
 		}
+		p.zeroOutside(l, behind, min(from, to))
 		behind = to
 		for ; from < to; from += g.extent {
 			tiles = append(tiles, rangeTile{n, axisState{from, min(g.extent, to-from)}})
 		}
 	}
+	p.zeroOutside(l, behind, size)
 	return tiles
+}
+
+// zeroOutside puts zeros where no range is.
+func (p *Program) zeroOutside(l *launch, from, to int) {
+	for _, n := range p.ranges.outside {
+		t := &l.tensors[n]
+		row := t.strides[0] * p.tensors[n].dtype.Size()
+		if from < to && row > 0 {
+			clear(unsafe.Slice((*byte)(unsafe.Add(t.base, from*row)), (to-from)*row))
+		}
+	}
 }
 
 // of is the end of range number n.

@@ -275,6 +275,13 @@ func (p *parser) ranges(a *Axis) *Ranges {
 	}
 	r.Lo = end("from")
 	r.Hi = end("to")
+	if p.acceptWord("zero") {
+		p.word("outside")
+		p.word("in")
+		for more := true; more; more = p.accept(",") {
+			r.Outside = append(r.Outside, p.tensorUse())
+		}
+	}
 	return r
 }
 

@@ -156,6 +156,9 @@ func axis(a *Axis) string {
 	s := axisRange(a)
 	if r := a.Ranges; r != nil {
 		s += " over ranges of " + quote(r.Of.Name) + " from " + rangeEnd(r.Lo) + " to " + rangeEnd(r.Hi)
+		for i, t := range r.Outside {
+			s += [...]string{" zero outside in ", ", "}[min(i, 1)] + tensorName(t)
+		}
 	}
 	if a.Split > 1 {
 		s += fmt.Sprintf(" split %d", a.Split)

@@ -8,6 +8,8 @@ type Ranges struct {
 	Of *Axis
 	// Lo and Hi are where a range begins and ends; nil for the beginning and the end of the dimension.
 	Lo, Hi *Element
+	// Outside are the outputs in which the kernel puts zeros at the positions along the first dimension that no range has.
+	Outside []*Tensor
 }
 
 // Element is the element of a tensor of one dimension, of i32, at so much more than a position.
@@ -31,10 +33,10 @@ func Blocks(grid []*Axis, size func(*Dim) int64) []int64 {
 			if b != a.Ranges.Of {
 				continue
 			}
-			if blocks[i] > 0 && blocks[j] > 0 {
-				blocks[i] += blocks[j] - 1
-				blocks[j] = 1
+			if blocks[i] > 0 {
+				blocks[i] += max(blocks[j]-1, 0)
 			}
+			blocks[j] = 1 // also where there are no ranges: what is outside of them is everything
 		}
 	}
 	return blocks
@@ -65,7 +67,7 @@ func (m *Mapping) ranges(r *Ranges) *Ranges {
 	if r == nil {
 		return nil
 	}
-	c := &Ranges{Of: mapped(m.Axes, r.Of)}
+	c := &Ranges{Of: mapped(m.Axes, r.Of), Outside: each(r.Outside, m.Tensors)}
 	for _, end := range []struct{ from, to **Element }{{&r.Lo, &c.Lo}, {&r.Hi, &c.Hi}} {
 		if e := *end.from; e != nil {
 			*end.to = &Element{mapped(m.Tensors, e.Tensor), e.Plus}

@@ -187,6 +187,11 @@ func (v *verifier) ranges(a *Axis) error {
 			return fmt.Errorf("ranges are read from tensors of one dimension, of i32, that are only read")
 		}
 	}
+	for _, t := range a.Ranges.Outside {
+		if !v.tensors[t] || t.Mode != lang.Out || t.Strides != nil || len(t.Shape) == 0 || t.Shape[0] != a.Dim || t.DType.Packed() {
+			return fmt.Errorf("outside of ranges are zeros in outputs without gaps whose first dimension is that of the axis, of elements of whole bytes")
+		}
+	}
 	return nil
 }
 

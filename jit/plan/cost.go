@@ -153,10 +153,14 @@ func (c at) along(i int) int64 {
 		return 1
 	}
 	n := max(ceilDiv(c.size[i], c.extent[i]), 1)
-	if a.Ranges != nil {
-		n += c.size[c.place[a.Ranges.Of]] / 2
+	if a.Ranges == nil {
+		return n
 	}
-	return n
+	ranges := c.size[c.place[a.Ranges.Of]]
+	if c.size[i] < times(ranges, c.extent[i]) { // most of them have one
+		return max(min(ranges, c.size[i]), n)
+	}
+	return n + ranges/2
 }
 
 // lastResort is the time, in seconds, of a plan that may have more blocks than a

@@ -135,7 +135,10 @@ type Param struct {
 	Default *lang.Literal
 	// Fill, of an output: nothing proves that every element is stored, so a launch first fills it with zeros.
 	Fill bool
-	At   lang.Span
+	// Outside, of an output all of which is stored but for positions along its first dimension that no range of this axis has (Axis.Of): the
+	// kernel stores zeros there.
+	Outside *Axis
+	At      lang.Span
 }
 
 // Kernel is a typed kernel.
