@@ -422,7 +422,7 @@ func (p *Program) fitsWgmma(c *Product) bool {
 	if p.Wgmma == WgmmaNever || !p.Target.Has(target.Wgmma) || c.MMA.Sum == lang.F64 || c.Element(0) != c.Op.Args[0].Type.DType {
 		return false
 	}
-	if len(c.M) == 0 || !alone(c.N) || !alone(c.K) || len(c.Batch) > 0 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
+	if len(c.M) == 0 || !alone(c.N) || !alone(c.K) || Volume(c.Batch) > 1 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
 		return false
 	}
 	n, depth := c.N[0], c.K[0]
