@@ -256,9 +256,13 @@ func (c at) elements(s step, padded bool) (all, onePass float64) {
 	}
 	onePass = all
 	for i, n := range c.passes[s.op] {
-		if c.streamed(i) {
-			all *= float64(n)
+		if !c.streamed(i) {
+			continue
 		}
+		if c.scanned[s.op][i] && c.blocksAlong(i) > 1 { // for the total of each block's part first
+			n++
+		}
+		all *= float64(n)
 	}
 	return all, onePass
 }

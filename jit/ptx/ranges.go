@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"math/bits"
+
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
 )
@@ -69,7 +71,11 @@ func (k *kernel) walkRanges(x *ir.Axis, visit func(r rangeAt)) (last asm.Reg) {
 		a.Set(behind, "mov.b32", to)
 		tiles := op("max.s32", op("sub.s32", to, from), asm.Int(0))
 		if x.Extent > 1 {
-			tiles = op("div.u32", op("add.s32", tiles, asm.Int(x.Extent-1)), asm.Int(x.Extent))
+			tiles = op("add.s32", tiles, asm.Int(x.Extent-1))
+			bits := bits.TrailingZeros64(uint64(x.Extent)) // the assembler makes no shift of a division
+			if tiles = op("shr.u32", tiles, asm.Int(bits)); x.Extent>>bits > 1 {
+				tiles = op("div.u32", tiles, asm.Int(x.Extent>>bits))
+			}
 		}
 		visit(rangeAt{n, before, from, to, tiles, leave})
 	}
