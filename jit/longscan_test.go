@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -100,7 +101,7 @@ func TestBlocksShareScans(t *testing.T) {
 	}
 }
 
-// Few rows, each of which is long, are scanned by clusters; where there are rows for all multiprocessors, nothing is read twice.
+// Few rows, each of which is long, are scanned by clusters, and columns by runs of rows; where there are rows for all multiprocessors, nothing is read twice.
 func TestLongScansAreShared(t *testing.T) {
 	program, problems := Load("f.tile", []byte(longScanSource), nil)
 	require.Empty(t, problems)
@@ -113,6 +114,11 @@ func TestLongScansAreShared(t *testing.T) {
 		require.NoError(t, err)
 		return l.Plan.Split
 	}
+	s, err := Specialise(program.Kernels[1], Options{Dims: map[string]int64{"M": 4096, "N": 4096}})
+	require.NoError(t, err)
+	l, err := compile.Lower(s, machine, nil)
+	require.NoError(t, err)
+	assert.Less(t, strings.Count(l.Code.PTX.Text, "shfl.sync"), 50, "a thread adds up rows that follow one another before lanes do")
 	assert.Equal(t, map[string]int64{"j": 8}, split(16, 1<<22))
 	assert.Empty(t, split(1024, 1<<16))
 	assert.Empty(t, split(16, 1<<12))
