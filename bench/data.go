@@ -53,7 +53,12 @@ func fill(device jit.Device, t *jit.Tensor, n int, w Integers) error {
 		return fmt.Errorf("no data of type %s", t.DType)
 	case w.Step != 0:
 		period = max(count, 1)
-		put = func(block []byte, i, element int64) { t.DType.PutElementAt(block, i, float64(element*w.Step)) }
+		put = func(block []byte, i, element int64) {
+			if w.Squares {
+				element *= element
+			}
+			t.DType.PutElementAt(block, i, float64(element*w.Step))
+		}
 	case w.High > w.Low:
 		x := wholes()
 		put = func(block []byte, i, element int64) {

@@ -35,11 +35,12 @@ type Workload struct {
 }
 
 // Integers is what a tensor of integers holds: random ones from Low to High - 1, or, where Step is not 0, the multiples of
-// Step in order.
+// Step in order: of the numbers 0, 1, 2 or, where Squares is set, of their squares.
 type Integers struct {
-	Low  int64 `json:"low,omitempty"`
-	High int64 `json:"high,omitempty"`
-	Step int64 `json:"step,omitempty"`
+	Low     int64 `json:"low,omitempty"`
+	High    int64 `json:"high,omitempty"`
+	Step    int64 `json:"step,omitempty"`
+	Squares bool  `json:"squares,omitempty"`
 }
 
 // Type is the workload's element type.
@@ -276,6 +277,10 @@ func places() (all []Workload) {
 	for _, s := range [][2]int64{{1024, 65536}, {65536, 1024}, {16, 1 << 22}} {
 		add(rowwise(familyOthers, "prefix_sum", lang.F32, s[0], s[1]))
 	}
+	for _, s := range [][2]int64{{4096, 4096}, {65536, 256}, {1 << 20, 16}} {
+		add(rowwise(familyOthers, "prefix_sum_columns", lang.F32, s[0], s[1]))
+	}
+	add(rowwise(familyOthers, "running_max", lang.F32, 1024, 65536))
 	for _, s := range [][3]int64{{50257, 768, 8192}, {1 << 20, 128, 1 << 18}, {32000, 4096, 16384}} {
 		v, c, r := s[0], s[1], s[2]
 		id := Integers{High: v}
@@ -300,7 +305,8 @@ func places() (all []Workload) {
 	for _, s := range [][4]int64{{32, 64, 112, 112}, {16, 256, 56, 56}, {64, 3, 224, 224}} {
 		n := s[0] * s[1] * s[2] * s[3]
 		add(of(familyOthers, "max_pool", lang.BF16, "BCHW", s[0], s[1], s[2], s[3]).elements(n, n/4),
-			of(familyOthers, "resize_twice", lang.BF16, "BCHW", s[0], s[1], s[2], s[3]).elements(n, 4*n))
+			of(familyOthers, "resize_twice", lang.BF16, "BCHW", s[0], s[1], s[2], s[3]).elements(n, 4*n),
+			of(familyOthers, "bilinear_twice", lang.BF16, "BCHW", s[0], s[1], s[2], s[3]).elements(n, 4*n))
 	}
 	for _, s := range [][2]int64{{8192, 8192}, {2048, 2048}, {1025, 65535}} {
 		add(of(familyOthers, "stencil5", lang.F32, "HW", s[0], s[1]).elements(2 * s[0] * s[1]))
@@ -317,6 +323,10 @@ func kernelBench() (all []Workload) {
 	add(of(familyBench, "batched_matmul", lang.BF16, "BMKN", 64, 512, 512, 512).products(64, 512, 512, 512).elements(3*64*512*512),
 		of(familyBench, "product_of_transposed", lang.BF16, "MKN", 2048, 4096, 2048).products(2048, 4096, 2048).elements(2*2048*4096, 2048*2048),
 		of(familyBench, "product_with_transposed", lang.BF16, "MKN", 2048, 4096, 2048).products(2048, 4096, 2048).elements(2*2048*4096, 2048*2048),
+		of(familyBench, "batched_matmul", lang.BF16, "BMKN", 1000, 64, 64, 64).products(1000, 64, 64, 64).elements(3*1000*64*64),
+		of(familyBench, "batched_matmul", lang.BF16, "BMKN", 4096, 16, 16, 16).products(4096, 16, 16, 16).elements(3*4096*16*16),
+		of(familyBench, "batched_matmul", lang.F32, "BMKN", 4096, 32, 32, 32).products(4096, 32, 32, 32).elements(3*4096*32*32),
+		grouped(16384, 8, 4096, 4096, false), grouped(16384, 8, 4096, 4096, true), grouped(16384, 64, 2048, 1024, true), grouped(256, 64, 4096, 4096, false),
 		linear(familyBench, "relu_linear", lang.BF16, 4096, 1024, 4096),
 		linear(familyBench, "softmax_linear", lang.BF16, 4096, 1024, 1024),
 		of(familyBench, "rmsnorm", lang.BF16, "MN", 8192, 4096).elements(2*8192*4096),
@@ -329,8 +339,23 @@ func kernelBench() (all []Workload) {
 		of(familyBench, "row_argmax", lang.F32, "MN", 16384, 4096).elements(16384*4096),
 		of(familyBench, "squared_error", lang.F32, "MN", 32768, 32768).elements(2*32768*32768),
 		of(familyBench, "transpose", lang.F32, "MN", 8192, 8192).elements(2*8192*8192),
-		of(familyBench, "transpose3", lang.F32, "ABC", 256, 512, 512).elements(2*256*512*512))
+		of(familyBench, "transpose3", lang.F32, "ABC", 256, 512, 512).elements(2*256*512*512),
+		of(familyBench, "transpose_acb", lang.F32, "ABC", 256, 512, 512).elements(2*256*512*512),
+		of(familyBench, "transpose_bac", lang.BF16, "ABC", 64, 1024, 64).elements(2*64*1024*64),
+		of(familyBench, "transpose_cba", lang.BF16, "ABC", 256, 512, 512).elements(2*256*512*512),
+		of(familyBench, "nearest", lang.BF16, "BCHWPQ", 32, 64, 112, 112, 280, 140).elements(32*64*112*112, 32*64*280*140))
 	return all
+}
+
+// grouped is a product in groups of rows, as many as experts, equal or as unequal as the odd numbers are.
+func grouped(m, experts, k, n int64, unequal bool) Workload {
+	w := of(familyBench, "grouped_linear", lang.BF16, "MEKN", m, experts, k, n).products(m, k, n).elements(m*k, experts*k*n, m*n)
+	first := Integers{Step: m / experts}
+	if unequal {
+		w.Name += " unequal"
+		first = Integers{Step: m / (experts * experts), Squares: true}
+	}
+	return w.integers("first", first)
 }
 
 // roofline are the pairs of a chapter on the roofline: what memory bounds beside what arithmetic does.

@@ -71,10 +71,11 @@ func gap(prev, l *leaf) string {
 // setRangeGaps writes a range tight between single words, `a..b`, and with
 // spaces otherwise, `i + 1 .. n`. An end that is left out takes no space.
 func setRangeGaps(beforeLo, lo, dots, hi, afterHi *leaf) {
-	edge := func(l *leaf) bool { return is(&l.Token, "[") || is(&l.Token, "]") || is(&l.Token, ",") }
+	begins := func(l *leaf) bool { return is(&l.Token, "[") || is(&l.Token, ",") }
+	ends := func(l *leaf) bool { return is(&l.Token, "]") || is(&l.Token, ",") }
 	word := func(l *leaf) bool { return canEnd(&l.Token) && l.Type != kindOp }
-	tight := (edge(lo) || word(lo) && edge(beforeLo)) && (edge(hi) || word(hi) && edge(afterHi))
-	if tight && !edge(lo) {
+	tight := (begins(lo) || word(lo) && begins(beforeLo)) && (ends(hi) || word(hi) && ends(afterHi))
+	if tight && !begins(lo) {
 		dots.gap = ""
 	}
 	if tight {

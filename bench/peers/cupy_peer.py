@@ -37,7 +37,8 @@ class Arrays:
         if dtype.startswith("float"):
             return self.pattern(self.normals, a["number"], count).astype(dtype).reshape(shape)
         if what.get("step"):
-            return (cupy.arange(count) * what["step"]).astype(dtype).reshape(shape)
+            n = cupy.arange(count)
+            return ((n * n if what.get("squares") else n) * what["step"]).astype(dtype).reshape(shape)
         if high > low:
             return (self.pattern(self.wholes, a["number"], count) % (high - low) + low).astype(dtype).reshape(shape)
         return cupy.zeros(shape, dtype)

@@ -41,7 +41,8 @@ class Tensors:
         if dtype.is_floating_point:  # a copy, which begins at an aligned address
             return self.pattern(self.normals, a["number"], count).to(dtype, copy=True).view(shape)
         if what.get("step"):
-            return (torch.arange(count, device=self.device) * what["step"]).to(dtype).view(shape)
+            n = torch.arange(count, device=self.device)
+            return ((n * n if what.get("squares") else n) * what["step"]).to(dtype).view(shape)
         low, high = what.get("low", 0), what.get("high", 0)
         if high > low:
             return (self.pattern(self.wholes, a["number"], count) % (high - low) + low).to(dtype).view(shape)

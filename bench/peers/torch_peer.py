@@ -82,6 +82,16 @@ def batched_matmul(a):
     return {"bmm": lambda: torch.bmm(a["a"], a["b"])}
 
 
+def grouped_linear(a):
+    x, w, first = a["x"], a["w"], a["first"]
+    bounds, ends, columns = first.tolist(), first[1:].contiguous(), w.transpose(-2, -1).contiguous().transpose(-2, -1)
+    ways = {"matmul of each": lambda: torch.cat([x[lo:hi] @ w[e] for e, (lo, hi) in enumerate(zip(bounds, bounds[1:]))])}
+    if hasattr(torch, "_grouped_mm"):
+        ways["_grouped_mm"] = lambda: torch._grouped_mm(x, w, offs=ends)
+        ways["_grouped_mm of columns"] = lambda: torch._grouped_mm(x, columns, offs=ends)
+    return ways
+
+
 def product_of_transposed(a):
     return {"matmul": lambda: a["a"].t() @ a["b"]}
 
@@ -215,6 +225,18 @@ def transpose(a):
     return both(lambda: a["x"].t().contiguous())
 
 
+def transpose_acb(a):
+    return both(lambda: a["x"].permute(0, 2, 1).contiguous())
+
+
+def transpose_bac(a):
+    return both(lambda: a["x"].permute(1, 0, 2).contiguous())
+
+
+def transpose_cba(a):
+    return both(lambda: a["x"].permute(2, 1, 0).contiguous())
+
+
 def transpose3(a):
     return both(lambda: a["x"].permute(2, 0, 1).contiguous())
 
@@ -252,6 +274,15 @@ def depthwise_last(a):
     return {"conv2d, channels last": lambda: F.conv2d(x, w, padding=1, groups=w.shape[0]).permute(0, 2, 3, 1)}
 
 
+def bilinear_twice(a):
+    return both(lambda: F.interpolate(a["x"], scale_factor=2, mode="bilinear"))
+
+
+def nearest(a):
+    size = (a["rows"].shape[0], a["columns"].shape[0])
+    return both(lambda: F.interpolate(a["x"], size=size, mode="nearest"))
+
+
 def max_pool(a):
     return both(lambda: F.max_pool2d(a["x"], 2))
 
@@ -285,6 +316,14 @@ def prefix_sum(a):
     return {"cumsum": lambda: torch.cumsum(a["x"], 1)}
 
 
+def prefix_sum_columns(a):
+    return {"cumsum": lambda: torch.cumsum(a["x"], 0)}
+
+
+def running_max(a):
+    return {"cummax": lambda: torch.cummax(a["x"], 1)[0]}
+
+
 def gather_rows(a):
     return {"index_select": lambda: torch.index_select(a["x"], 0, a["id"]), "embedding": lambda: F.embedding(a["id"], a["x"])}
 
@@ -310,11 +349,11 @@ def csr_product(a):
 
 
 KERNELS = [
-    linear, linear_bias, linear_gelu, relu_linear, head, softmax_linear, fp8_matmul, fp8_matmul_fast, int8_matmul, batched_matmul, product_of_transposed,
+    linear, linear_bias, linear_gelu, relu_linear, head, softmax_linear, fp8_matmul, fp8_matmul_fast, int8_matmul, batched_matmul, grouped_linear, product_of_transposed,
     product_with_transposed, attention, layernorm, add_layernorm, rmsnorm, softmax, l2norm, cross_entropy, row_sum, column_sum, middle_max,
     row_argmax, squares_of_rows, squared_error, gelu_map, swiglu, relu_of, sigmoid_of, tanh_of, softplus_of, twice_and_one, by_root, batchnorm,
-    stencil5, transpose, transpose3, conv3x3, conv3x3_last, conv1x1, conv1x1_last, depthwise, depthwise_last, max_pool, resize_twice, top50,
-    sort_rows, histogram, prefix_sum, gather_rows, scatter_add, segment_sum, csr_product,
+    stencil5, transpose, transpose3, transpose_acb, transpose_bac, transpose_cba, conv3x3, conv3x3_last, conv1x1, conv1x1_last, depthwise, depthwise_last, max_pool, resize_twice, bilinear_twice, nearest, top50,
+    sort_rows, histogram, prefix_sum, prefix_sum_columns, running_max, gather_rows, scatter_add, segment_sum, csr_product,
 ]
 
 

@@ -206,6 +206,9 @@ type BoxStore struct {
 	Turned bool
 	// Parts is in how many parts the tile goes through shared memory, each of as many panels: 1 where it does as a whole.
 	Parts int
+	// Within is an axis over ranges in memory, behind which the tensor goes on with other ranges: a tile of which only a part exists, its
+	// threads store as they hold it. Nil where the tensor ends with what exists.
+	Within *ir.Axis
 }
 
 // storeByBoxes decides which stores of the kernel's body the TMA does, where the kernel loads by it.
@@ -257,8 +260,13 @@ func (p *Program) boxStore(op *ir.Op) *BoxStore {
 	if op.Hint.Given() || c == nil || p.fillsSectors(v, dims, c) || p.Contended(op.Tensor) || !v.Type.Has(c) || len(v.Type.Axes) != len(op.AccessAxes()) || p.Cheap(v) {
 		return nil
 	}
+	var within *ir.Axis
 	for i, d := range dims {
 		for _, term := range d.Affine.Terms {
+			if term.Axis.Ranges != nil {
+				within = term.Axis
+				continue
+			}
 			// What does not exist has to lie outside the tensor.
 			if p.Ragged(term.Axis) && (op.Tensor.Shape[i] != term.Axis.Dim || d.Affine.Offset != 0 || len(d.Affine.Scalars) > 0) {
 				return nil
@@ -279,7 +287,7 @@ func (p *Program) boxStore(op *ir.Op) *BoxStore {
 	}
 	p.nameMap(b)
 	t.Async = true
-	s := &BoxStore{Tile: t, Box: b, Parts: 1}
+	s := &BoxStore{Tile: t, Box: b, Parts: 1, Within: within}
 	if rows, turned, ok := storedMatrices(p.Homes[v], t); ok {
 		s.Matrices, s.Turned = &rows, turned
 	}

@@ -208,22 +208,23 @@ func (p *Program) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 	}
 	best := 0
 	var chosen layout.Layout
+	var by *ir.Op
 	for _, v := range c.values {
 		if v.Def != nil && (v.Def.Code == lang.OpLoad || v.Def.Old) {
 			if l, width := p.accessLayout(v.Def); width > best {
-				best, chosen = width, l
+				best, chosen, by = width, l, v.Def
 			}
 		}
 		for _, u := range p.Uses[v] {
 			if (u.Op.Code == lang.OpStore || u.Op.Code.IsAtomic()) && u.Arg >= len(u.Op.Tensor.Shape) && len(IndexAxes(u.Op)) == len(c.axes) {
 				if l, width := p.accessLayout(u.Op); width > best {
-					best, chosen = width, l
+					best, chosen, by = width, l, u.Op
 				}
 			}
 		}
 	}
 	if best > 0 {
-		return chosen
+		return p.inRuns(c, chosen, Contiguous(p.Access(by)))
 	}
 	if from := p.largestLoad(c); from != nil {
 		l, _ := p.accessLayoutOf(from, c.axes)

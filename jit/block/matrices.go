@@ -86,7 +86,7 @@ func (c *Product) Matrices(arg int, t *Tile) *Matrices {
 	}
 	m.Reps, m.Steps = layout.Product(reps), layout.Product(depth)
 	m.Layout = layout.Layout{Lane: lane, Warp: warp}
-	m.Layout.Reg = append(append(append(m.Layout.Reg, depth...), reps...), c.BatchDigits()...)
+	m.Layout.Reg = append(append(append(m.Layout.Reg, depth...), reps...), c.BatchReps...)
 	return m
 }
 

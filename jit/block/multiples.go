@@ -12,6 +12,8 @@ func (p *Program) Ragged(a *ir.Axis) bool {
 	switch {
 	case a.Kind == ir.Whole || a.Scalar:
 		return false
+	case a.Ranges != nil:
+		return true
 	case a.Kind == ir.Grid:
 		return a.Dim.Multiple()%a.Extent != 0
 	}
@@ -30,10 +32,12 @@ func gcd(a, b int64) int64 {
 
 // StartMultiple and endMultiple are numbers known to divide the start and the end of an axis's range.
 func (p *Program) StartMultiple(a *ir.Axis) int64 {
-	switch a.Kind {
-	case ir.Grid:
+	switch {
+	case a.Ranges != nil:
+		return 1
+	case a.Kind == ir.Grid:
 		return a.Extent
-	case ir.Whole:
+	case a.Kind == ir.Whole:
 		return multipleOf(a.Lo)
 	}
 	m := a.Extent
@@ -46,6 +50,9 @@ func (p *Program) StartMultiple(a *ir.Axis) int64 {
 func (p *Program) endMultiple(a *ir.Axis) int64 {
 	if a.Kind == ir.Whole {
 		return multipleOf(a.Lo + a.Len)
+	}
+	if a.Ranges != nil {
+		return 1
 	}
 	if a.Kind == ir.Grid {
 		return gcd(a.Extent, a.Dim.Multiple())

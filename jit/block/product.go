@@ -19,6 +19,8 @@ type Product struct {
 	// A gives the rows, B the columns; argument numbers of op, swapped when that wastes less.
 	A, B           int
 	M, N, K, Batch []*ir.Axis
+	// BatchReps are the repetitions along the batch axes in each warp.
+	BatchReps []layout.Digit
 	// Result is the accumulator's layout; aLayout and bLayout the fragments'. Without
 	// tensor cores only Result is set.
 	Result, aLayout, bLayout layout.Layout
@@ -202,9 +204,10 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	}
 	c.KBits, c.KReps = flatten(c.K, c.MMA.InRegister+3)
 	between := p.layAcross(c)
-	batch := c.BatchDigits()
 	c.Wgmma = p.fitsWgmma(c)
-	wm := c.rowWarps(p.Warps, rowwise || c.Wgmma)
+	batchWarp, among := c.spreadBatch(p.Warps)
+	batch := c.BatchReps
+	wm := c.rowWarps(p.Warps/among, rowwise || c.Wgmma)
 	mWarp, mReps, used := spread(c.MReps, wm)
 	if c.Wgmma {
 		mWarp, mReps, used = spreadInOrder(c.MReps, wm)
@@ -216,7 +219,7 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 			mWarp, used = c.neighbouringRows(p.Warps), p.Warps
 		}
 	}
-	rest := p.Warps / used
+	rest := p.Warps / among / used
 	nWarp, nReps, used := spread(c.NReps, layout.PowerBelow(rest&-rest))
 	c.NReps = append(between, nReps...)
 	var kWarp []layout.Digit
@@ -225,7 +228,7 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	}
 	idle := layout.Digit{Size: rest / used / c.Parts}
 	warps := func(ms, ns, ks []layout.Digit) []layout.Digit {
-		out := append(append(append([]layout.Digit(nil), ms...), ns...), ks...)
+		out := slices.Concat(ms, ns, ks, batchWarp)
 		if idle.Size > 1 || len(out) == 0 {
 			out = append(out, idle)
 		}
@@ -313,16 +316,26 @@ func (c *Product) Home() layout.Layout {
 	return c.Result
 }
 
-// BatchDigits are the repetitions along the batch axes.
-func (c *Product) BatchDigits() []layout.Digit {
-	var batch []layout.Digit
+// spreadBatch gives each warp products of its own, as far as there are as many at once, and the number of those that it shares nothing with.
+// What is left are the repetitions.
+func (c *Product) spreadBatch(warps int) (warp []layout.Digit, among int) {
+	among = 1
 	for _, a := range c.Batch {
-		if a.Extent > 1 {
-			batch = append(batch, layout.Digit{Axis: a, Stride: 1, Size: int(a.Extent)})
+		n := int(a.Extent)
+		f := min(n&-n, warps/among)
+		if f > 1 {
+			warp = append(warp, layout.Digit{Axis: a, Stride: 1, Size: f})
+			among *= f
+		}
+		if n > f {
+			c.BatchReps = append(c.BatchReps, layout.Digit{Axis: a, Stride: max(f, 1), Size: n / max(f, 1)})
 		}
 	}
-	return batch
+	return warp, among
 }
+
+// Batches is how many products a warp computes one after the other.
+func (c *Product) Batches() int { return layout.Product(c.BatchReps) }
 
 // contiguousFirst moves to the front the axis along which an operand lies contiguous in memory.
 func (p *Program) contiguousFirst(axes []*ir.Axis, operands ...*ir.Value) []*ir.Axis {
@@ -429,7 +442,7 @@ func (p *Program) fitsWgmma(c *Product) bool {
 	if p.Wgmma == WgmmaNever || !p.Target.Has(target.Wgmma) || c.MMA.Sum == lang.F64 || c.MMA.Widened || c.Element(0) != c.Op.Args[0].Type.DType {
 		return false
 	}
-	if len(c.M) == 0 || !alone(c.N) || !alone(c.K) || len(c.Batch) > 0 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
+	if len(c.M) == 0 || !alone(c.N) || !alone(c.K) || Volume(c.Batch) > 1 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
 		return false
 	}
 	n, depth := c.N[0], c.K[0]

@@ -95,6 +95,9 @@ func (p *Program) shareCopies(x *Pipeline) bool {
 		return false
 	}
 	along := axes[len(axes)-2]
+	if p.Func.HasRanges() { // neighbours may be of two ranges
+		return false
+	}
 	if !p.Ragged(along) && along.Dim.Multiple()%(pair*along.Extent) != 0 {
 		for _, op := range p.Func.Body.Ops { // of the last pair one tile may not exist, and nothing masks it
 			if op.Code == lang.OpLoad && op.Result().Type.Has(along) {

@@ -175,6 +175,8 @@ func (b *builder) declare(a *typed.Axis, names map[string]int) {
 		x.Extent = 1
 	}
 	switch {
+	case a.Of != nil:
+		x.Dim, x.Ranges = b.dim(a.Dim), b.rangesInMemory(a)
 	case a.From != nil:
 		x.Dim = b.gridRange(a, x.Name)
 	case !a.IsFree:

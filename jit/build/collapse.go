@@ -41,7 +41,7 @@ type Collapsed struct{ Dim, Slow, Fast *ir.Dim }
 func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis) *ir.Dim {
 	for _, a := range []*ir.Axis{slow, fast} {
 		_, ranged := dims.Ranges[a.Dim.Name]
-		if a.Scalar || len(a.Choices) > 0 || ranged || a.Dim.Wide {
+		if a.Scalar || len(a.Choices) > 0 || ranged || a.Ranges != nil || a.Dim.Wide {
 			return nil
 		}
 	}

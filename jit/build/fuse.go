@@ -134,6 +134,9 @@ func (j *joining) suits(dims, partDims *spec.LaunchDims) {
 	if len(dims.Ranges)+len(partDims.Ranges) > 0 {
 		unfit("a grid walks a part of a dimension")
 	}
+	if j.f.HasRanges() || j.part.HasRanges() {
+		unfit("a grid walks ranges that lie in memory")
+	}
 	if j.f.Approx != j.part.Approx {
 		unfit("one is @approx and the other is not")
 	}

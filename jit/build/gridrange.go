@@ -1,6 +1,7 @@
 package build
 
 import (
+	"fmt"
 	"math"
 
 	"tilec/jit/ir"
@@ -43,6 +44,29 @@ func (b *builder) gridRange(a *typed.Axis, name string) *ir.Dim {
 	}
 	b.begins[a] = number(".begin", spec.GridRange{Axis: a, Begin: true}, a.From)
 	return number(".count", spec.GridRange{Axis: a}, a.From, a.To)
+}
+
+// rangesInMemory are the ranges that a grid axis goes through, one for each position of another.
+func (b *builder) rangesInMemory(a *typed.Axis) *ir.Ranges {
+	if b.wide(a.Dim) || b.wide(a.Of.Dim) {
+		panic(&lang.Diagnostic{Code: lang.ErrPosition, At: a.At, Message: fmt.Sprintf(
+			"axis %s of %s goes through ranges that are read from memory as i32, and dimension %s has more than %d elements", a.Name, b.f.Name, a.Dim, ir.NarrowSize)})
+	}
+	end := func(x typed.Expr) *ir.Element {
+		l, ok := x.(*typed.Load)
+		if !ok { // the beginning or the end of the dimension
+			return nil
+		}
+		_, plus, _ := typed.FurtherOn(l.Indices[0])
+		return &ir.Element{Tensor: b.tensors[l.Param], Plus: plus}
+	}
+	r := &ir.Ranges{Of: b.axes[a.Of], Lo: end(a.From), Hi: end(a.To)}
+	for _, p := range b.spec.Kernel.Outputs {
+		if t := b.tensors[p]; p.Outside == a && !t.DType.Packed() { // launches fill packed ones
+			r.Outside = append(r.Outside, t)
+		}
+	}
+	return r
 }
 
 // fixedScalar reports a scalar that the specialisation decides.

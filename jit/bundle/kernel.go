@@ -61,6 +61,9 @@ func launchOf(s *spec.Spec, l *compile.Lowered) (Launch, error) {
 		Entry: m.Entry, Shared: int64(m.Shared), Parameters: []Parameter{},
 		Block: [3]int64{int64(m.Threads), 1, 1}, Cluster: [3]int64{int64(max(m.Cluster, 1)), 1, 1},
 	}
+	if l.Func.HasRanges() {
+		return Launch{}, refuse("tensors decide where its blocks stand, which a manifest cannot tell")
+	}
 	blocks := int64(1)
 	for _, a := range m.Grid {
 		axis := Axis{Name: a.Name, Size: sizes(a.Dim), Extent: a.Extent}

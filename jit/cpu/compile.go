@@ -141,6 +141,9 @@ func bytes(t ir.Type) int {
 func (c *compiler) program() *Program {
 	p := &Program{f: c.f, axes: len(c.axis), dims: c.dims}
 	for _, a := range c.f.Grid() {
+		if a.Ranges != nil {
+			p.ranges = c.rangesGrid(len(p.grid), a.Ranges)
+		}
 		p.grid = append(p.grid, gridAxis{axis: c.axisNumber(a), dim: c.dimNumber(a.Dim), extent: int(a.Extent)})
 	}
 	for _, t := range c.f.Tensors {

@@ -43,9 +43,11 @@ type Program struct {
 	arena int   // bytes
 	axes  int
 	grid  []gridAxis
-	dims  []*ir.Dim // dimensions that launches look up by number
-	given []int     // the numbers of the unknown dimensions and strides, in order of Args
-	nDims int       // how many of given are dimensions
+	// ranges are those that an axis of the grid goes through where they lie in memory, nil where none does.
+	ranges *rangesGrid
+	dims   []*ir.Dim // dimensions that launches look up by number
+	given  []int     // the numbers of the unknown dimensions and strides, in order of Args
+	nDims  int       // how many of given are dimensions
 	// tensors gives, for each tensor, the dim numbers of its shape and strides.
 	tensors []tensorShape
 	scalars []scalarParam
@@ -87,9 +89,11 @@ type launch struct {
 	scalars []uint64
 	blocks  int
 	grid    []int // blocks by grid axis
-	next    atomic.Int64
-	failed  atomic.Pointer[error]
-	wait    sync.WaitGroup
+	// tiles are the parts of ranges in memory that blocks have.
+	tiles  []rangeTile
+	next   atomic.Int64
+	failed atomic.Pointer[error]
+	wait   sync.WaitGroup
 	// debug is the memory for what the kernel says; failing guards the failed assert in it.
 	debug   []byte
 	table   int
@@ -204,8 +208,17 @@ func (p *Program) work(l *launch, chunk int) {
 			rest := b
 			for i := len(p.grid) - 1; i >= 0; i-- {
 				g := p.grid[i]
-				start := rest % l.grid[i] * g.extent
+				number := rest % l.grid[i]
+				start := number * g.extent
 				rest /= l.grid[i]
+				if p.ranges != nil && i == p.ranges.of {
+					continue
+				}
+				if p.ranges != nil && i == p.ranges.axis {
+					t := l.tiles[number]
+					fr.axes[g.axis], fr.axes[p.grid[p.ranges.of].axis] = t.part, axisState{t.of, 1}
+					continue
+				}
 				fr.axes[g.axis] = axisState{start, min(g.extent, l.dims[g.dim]-start)}
 			}
 			fr.block, fr.said = b, 0
@@ -297,7 +310,13 @@ func (p *Program) bind(l *launch, args Args) error {
 	for i, g := range p.grid {
 		n := l.dims[g.dim]
 		l.grid[i] = (n + g.extent - 1) / g.extent
-		l.blocks *= l.grid[i]
+	}
+	if p.ranges != nil {
+		l.tiles = p.tilesOfRanges(l)
+		l.grid[p.ranges.axis], l.grid[p.ranges.of] = len(l.tiles), 1
+	}
+	for _, n := range l.grid {
+		l.blocks *= n
 	}
 	return nil
 }

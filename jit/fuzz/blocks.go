@@ -49,6 +49,9 @@ type grid struct {
 
 func (m *machine) grid() *grid {
 	g := &grid{axes: m.fn.Grid()}
+	if m.fn.HasRanges() {
+		panic(fault{&Problem{Kind: TooLarge, Text: "ranges that lie in memory decide the grid"}})
+	}
 	for _, a := range g.axes {
 		n, err := m.sizes(a.Dim)
 		if err != nil {

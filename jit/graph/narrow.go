@@ -169,7 +169,7 @@ func eachByItself(f *ir.Func, out *ir.Tensor, k int) bool {
 		}
 		axis = a
 	}
-	if axis == nil || f.HasDebug() {
+	if axis == nil || f.HasDebug() || f.HasRanges() {
 		return false
 	}
 	positions := map[*ir.Value]bool{}

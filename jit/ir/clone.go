@@ -58,7 +58,7 @@ func Clone(f *Func) *Func {
 		if a.Dim != nil {
 			b.Dim = m.dim(a.Dim)
 		}
-		b.Choices = slices.Clone(a.Choices)
+		b.Choices, b.Ranges = slices.Clone(a.Choices), m.ranges(a.Ranges)
 		m.Axes[a] = &b
 		c.Axes = append(c.Axes, &b)
 	}

@@ -85,6 +85,8 @@ type Axis struct {
 	// Edges is, of an axis that stands in a print for one of so many positions, that
 	// number: the axis has the first and the last ShownEdge of them. 0 for other axes.
 	Edges int64
+	// Ranges, of a Grid axis, are the ranges that its blocks go through where these lie in memory; nil where they go through the dimension.
+	Ranges *Ranges
 	// Split is over how many blocks of a cluster the positions of a Loop or Whole axis are divided; 0 and 1 are none.
 	Split int64
 	// Extent is how many elements of the dimension a block (Grid) or a step

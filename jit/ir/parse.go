@@ -237,6 +237,9 @@ func (p *parser) axisDecl() {
 	if p.acceptWord("by") {
 		p.by(a)
 	}
+	if p.acceptWord("over") {
+		a.Ranges = p.ranges(a)
+	}
 	if at := p.tok; p.acceptWord("split") {
 		if a.Split = p.positive(); a.Split < 2 || a.Scalar || kind == Grid {
 			p.failAt(at, "a loop or a whole axis is split over 2 blocks or more")
@@ -248,6 +251,38 @@ func (p *parser) axisDecl() {
 	}
 	p.axes[a.Name] = a
 	p.f.Axes = append(p.f.Axes, a)
+}
+
+// ranges reads `ranges of e from %first[0] to %first[1]`, behind `over`; `?` is the end of the dimension.
+func (p *parser) ranges(a *Axis) *Ranges {
+	p.word("ranges")
+	p.word("of")
+	at := p.tok
+	r := &Ranges{Of: p.axisUse()}
+	if a.Kind != Grid || r.Of.Kind != Grid || !r.Of.Scalar {
+		p.failAt(at, "ranges are those of the positions of a scalar grid axis, which a grid axis goes through")
+	}
+	end := func(word string) *Element {
+		p.word(word)
+		if p.accept("?") {
+			return nil
+		}
+		e := &Element{Tensor: p.tensorUse()}
+		p.punct("[")
+		e.Plus = p.size()
+		p.punct("]")
+		return e
+	}
+	r.Lo = end("from")
+	r.Hi = end("to")
+	if p.acceptWord("zero") {
+		p.word("outside")
+		p.word("in")
+		for more := true; more; more = p.accept(",") {
+			r.Outside = append(r.Outside, p.tensorUse())
+		}
+	}
+	return r
 }
 
 // by reads `BM = 128 in {64, 128}`, `128`, `?`, and of a whole axis `BK in {32}`.
@@ -530,19 +565,26 @@ func (p *parser) forHead(op *Op) {
 	body.Params = append([]*Value{pos}, carried...)
 }
 
-func (p *parser) access(op *Op) {
+func (p *parser) tensorUse() *Tensor {
 	at := p.tok
 	name := p.tensorName()
-	if op.Tensor = p.tensors[name]; op.Tensor == nil {
+	t := p.tensors[name]
+	if t == nil {
 		p.failAt(at, "tensor %s is not declared", name)
 	}
+	return t
+}
+
+func (p *parser) access(op *Op) {
+	at := p.tok
+	op.Tensor = p.tensorUse()
 	p.punct("[")
 	p.items("]", func() {
 		op.Checked = append(op.Checked, p.accept("?"))
 		op.Args = append(op.Args, p.use())
 	})
 	if n := len(op.Args); n != len(op.Tensor.Shape) {
-		p.failAt(at, "%d indices of %s, which has %d dimensions", n, name, len(op.Tensor.Shape))
+		p.failAt(at, "%d indices of %s, which has %d dimensions", n, op.Tensor.Name, len(op.Tensor.Shape))
 	}
 	if op.Code != lang.OpLoad {
 		p.punct("=")

@@ -154,6 +154,12 @@ func (p *printer) stride(d *Dim) string {
 
 func axis(a *Axis) string {
 	s := axisRange(a)
+	if r := a.Ranges; r != nil {
+		s += " over ranges of " + quote(r.Of.Name) + " from " + rangeEnd(r.Lo) + " to " + rangeEnd(r.Hi)
+		for i, t := range r.Outside {
+			s += [...]string{" zero outside in ", ", "}[min(i, 1)] + tensorName(t)
+		}
+	}
 	if a.Split > 1 {
 		s += fmt.Sprintf(" split %d", a.Split)
 	}
@@ -161,6 +167,13 @@ func axis(a *Axis) string {
 		s += fmt.Sprintf(" edges of %d", a.Edges)
 	}
 	return s
+}
+
+func rangeEnd(e *Element) string {
+	if e == nil {
+		return "?"
+	}
+	return fmt.Sprintf("%s[%d]", tensorName(e.Tensor), e.Plus)
 }
 
 func axisRange(a *Axis) string {

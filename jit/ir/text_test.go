@@ -51,11 +51,14 @@ const everything = `kernel @"odd name" {
   tensor %x : in f32[N, 3] strides [S, 1] align 16
   tensor %"1" : inout f32[3, 3] strides ["3", 1]
   tensor %h.0.w : out i32[]
+  tensor %starts : in i32[N]
+  tensor %rows : out i32[N]
+  tensor %"1 r" : out i8[N, 3]
   tensor %kept : scratch f32[3, scalar] align 256
   scalar %0 "a b" : f32
   scalar %1 : bool
   axis g : grid scalar "scalar"
-  axis i : grid N by 128
+  axis i : grid N by 128 over ranges of g from %starts[0] to ? zero outside in %rows, %"1 r"
   axis from : loop N by ? in {16, 32}
   axis p : loop N by "7" = 4
   axis q : loop N by ? split 3

@@ -150,6 +150,8 @@ func (v *verifier) axis(a *Axis) error {
 		return fmt.Errorf("a whole axis cannot be scalar")
 	case a.Scalar && a.Extent > 1:
 		return fmt.Errorf("a scalar axis has extent %d", a.Extent)
+	case a.Ranges != nil:
+		return v.ranges(a)
 	case a.Kind != Whole:
 		return nil
 	case a.Lo < 0 || a.Len < 0:
@@ -160,6 +162,35 @@ func (v *verifier) axis(a *Axis) error {
 		return fmt.Errorf("a whole axis needs a known dimension, %s is not", a.Dim.Name)
 	case a.Dim != nil && a.Lo+a.Len > a.Dim.Value:
 		return fmt.Errorf("range [%d .. %d] leaves dimension %s of %d", a.Lo, a.Lo+a.Len, a.Dim.Name, a.Dim.Value)
+	}
+	return nil
+}
+
+func (v *verifier) ranges(a *Axis) error {
+	of := a.Ranges.Of
+	switch {
+	case a.Kind != Grid || a.Dim.Wide:
+		return fmt.Errorf("ranges in memory are of grid axes whose positions are i32")
+	case !v.axes[of] || of.Kind != Grid || !of.Scalar || of.Ranges != nil:
+		return fmt.Errorf("ranges in memory are those of the positions of a scalar grid axis that is declared before")
+	}
+	for b := range v.axes {
+		if b.Ranges != nil {
+			return fmt.Errorf("axis %s goes through ranges in memory already", b.Name)
+		}
+	}
+	for _, e := range []*Element{a.Ranges.Lo, a.Ranges.Hi} {
+		if e == nil {
+			continue
+		}
+		if t := e.Tensor; !v.tensors[t] || len(t.Shape) != 1 || t.DType != lang.I32 || !t.ReadOnly() {
+			return fmt.Errorf("ranges are read from tensors of one dimension, of i32, that are only read")
+		}
+	}
+	for _, t := range a.Ranges.Outside {
+		if !v.tensors[t] || t.Mode != lang.Out || t.Strides != nil || len(t.Shape) == 0 || t.Shape[0] != a.Dim || t.DType.Packed() {
+			return fmt.Errorf("outside of ranges are zeros in outputs without gaps whose first dimension is that of the axis, of elements of whole bytes")
+		}
 	}
 	return nil
 }

@@ -87,6 +87,9 @@ func TestVerifyDeclarations(t *testing.T) {
 		"axis e : whole [0 .. 6] edges of 64":          "only more than 64 are abbreviated",
 		"axis e : whole [0 .. 7] edges of 70":          "a whole axis of 6",
 		"axis i : grid N by 4 scalar %0 : f32{i}":      "scalar %0 is f32{i}",
+		"tensor %t : in i64[N] axis e : grid scalar N axis i : grid N by 4 over ranges of e from %t[0] to ?":                                                       "axis i: ranges are read from tensors of one dimension, of i32",
+		"tensor %t : in i32[N] axis e : grid scalar N axis i : grid N by 4 over ranges of e from ? to %t[0] axis j : grid N by 4 over ranges of e from ? to %t[0]": "axis j: axis i goes through ranges in memory already",
+		"tensor %t : in i32[N] axis e : grid N by 2 axis i : grid N by 4 over ranges of e from ? to %t[0]":                                                         "ranges are those of the positions of a scalar grid axis",
 	} {
 		f, err := parse("t", "kernel @k { dim N = ? "+decl+" body: }")
 		if err == nil {

@@ -88,6 +88,9 @@ func halveReduction(f *ir.Func, multiprocessors int) *Halves {
 	if found == nil || slices.ContainsFunc(found.Result().Type.Axes, func(a *ir.Axis) bool { return a.Kind != ir.Grid }) {
 		return nil
 	}
+	if f.HasRanges() {
+		return nil
+	}
 	results := int64(1)
 	for _, a := range f.Grid() {
 		if !a.Dim.Known() || a.Dim.Value < 1 || results > int64(multiprocessors) {

@@ -120,7 +120,7 @@ func rangedAxis(f *ir.Func) *ir.Axis {
 		return nil
 	}
 	for _, axis := range f.Axes {
-		if axis.Kind == ir.Grid && axis.Scalar {
+		if axis.Kind == ir.Grid && axis.Scalar && axis.Ranges == nil && !f.HasRange(axis) {
 			if c := (&checker{axis: axis, follows: map[*ir.Value]bool{}, loaded: map[*ir.Value]bool{}}); c.block(f.Body, nil) && c.loops > 0 {
 				return axis
 			}

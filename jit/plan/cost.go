@@ -140,10 +140,27 @@ func (c at) blocks() int64 {
 	}
 	for i, a := range c.f.Axes {
 		if a.Kind == ir.Grid {
-			n = times(n, max(ceilDiv(c.size[i], c.extent[i]), 1))
+			n = times(n, c.along(i))
 		}
 	}
 	return n
+}
+
+// along is how many blocks there are along an axis of the grid. Of ranges in memory each ends with a block of which half exists, on average.
+func (c at) along(i int) int64 {
+	a := c.f.Axes[i]
+	if c.f.HasRange(a) {
+		return 1
+	}
+	n := max(ceilDiv(c.size[i], c.extent[i]), 1)
+	if a.Ranges == nil {
+		return n
+	}
+	ranges := c.size[c.place[a.Ranges.Of]]
+	if c.size[i] < times(ranges, c.extent[i]) { // most of them have one
+		return max(min(ranges, c.size[i]), n)
+	}
+	return n + ranges/2
 }
 
 // lastResort is the time, in seconds, of a plan that may have more blocks than a
@@ -160,7 +177,7 @@ func (c at) fewestBlocks() (known, guided int64) {
 			continue
 		}
 		if a.Dim.Known() {
-			n := max(ceilDiv(c.size[i], c.extent[i]), 1)
+			n := c.along(i)
 			known, guided = times(known, n), times(guided, n)
 		} else {
 			guided = times(guided, max(ceilDiv(c.size[i]/2, c.extent[i]), 1))
@@ -214,7 +231,10 @@ func (c at) steps(loop *ir.Op, axes []int, padded bool) float64 {
 func (c at) elements(s step, padded bool) (all, onePass float64) {
 	all = 1
 	for i, a := range c.f.Axes {
-		blocks := float64(max(ceilDiv(c.size[i], c.extent[i]), 1))
+		blocks := 1.0
+		if a.Kind == ir.Grid {
+			blocks = float64(c.along(i))
+		}
 		switch has := slices.Contains(s.axes, i); {
 		case a.Kind == ir.Grid && has && padded:
 			all *= blocks * float64(c.extent[i])
@@ -236,9 +256,13 @@ func (c at) elements(s step, padded bool) (all, onePass float64) {
 	}
 	onePass = all
 	for i, n := range c.passes[s.op] {
-		if c.streamed(i) {
-			all *= float64(n)
+		if !c.streamed(i) {
+			continue
 		}
+		if c.scanned[s.op][i] && c.blocksAlong(i) > 1 { // for the total of each block's part first
+			n++
+		}
+		all *= float64(n)
 	}
 	return all, onePass
 }

@@ -27,6 +27,8 @@ type model struct {
 	spans []int64
 	// passes is, by operation and streamed axis, how many loops compute the operation.
 	passes map[*ir.Op]map[int]int
+	// scanned are, by streamed axis, the operations that a scan along it needs.
+	scanned map[*ir.Op]map[int]bool
 
 	// ordered are, of each store that has to be in the order of several axes, their places in this order.
 	ordered [][]int
@@ -120,7 +122,7 @@ type operand struct {
 func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
-		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}, results: map[*ir.Op]bool{}, depth: -1}
+		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, scanned: map[*ir.Op]map[int]bool{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}, results: map[*ir.Op]bool{}, depth: -1}
 	m.misaligned = misalignedOf(f, t)
 	for i, a := range f.Axes {
 		m.place[a] = i
@@ -468,7 +470,24 @@ func (m *model) stream(i int) bool {
 			slice(a, at)
 		}
 	}
+	var scanned func(v *ir.Value)
+	scanned = func(v *ir.Value) {
+		if op := v.Def; op != nil && wide(v) && !m.scanned[op][i] {
+			if m.scanned[op] == nil {
+				m.scanned[op] = map[int]bool{}
+			}
+			m.scanned[op][i] = true
+			for _, a := range op.Args {
+				scanned(a)
+			}
+		}
+	}
 	m.f.Walk(func(op *ir.Op) bool {
+		if op.Code == lang.OpScan && slices.Contains(op.Over, w) {
+			for _, a := range op.Args {
+				scanned(a)
+			}
+		}
 		if op.Code == lang.OpRename && (op.From == w || op.Axis == w) || op.Code == lang.OpTake && slices.Contains(op.Axes, w) ||
 			op.Code == lang.OpSort && slices.Contains(op.Over, w) || op.Code == lang.OpTopK && op.Axis == w {
 			ok = false

@@ -116,6 +116,11 @@ func (c at) byWarpgroups(op *ir.Op) bool {
 	if !c.target.Has(target.Wgmma) || c.wgmma == block.WgmmaNever || c.warps%4 != 0 {
 		return false
 	}
+	for _, a := range op.Result().Type.Axes { // several products at once are none of its shapes
+		if op.Args[0].Type.Has(a) && op.Args[1].Type.Has(a) && c.extent[c.place[a]] > 1 {
+			return false
+		}
+	}
 	d := op.Args[0].Type.DType
 	rows, columns := c.sides(op)
 	if columns < block.WgmmaColumns || nextPow2(ceilDiv(rows, 16)) < int64(c.warps) {

@@ -59,7 +59,7 @@ func (m *model) shareable() int {
 	return best
 }
 
-// divides reports a whole axis that something reduces, and all of whose consumers blocks can share.
+// divides reports a whole axis that something reduces or scans, and all of whose consumers blocks can share.
 func (m *model) divides(w *ir.Axis) bool {
 	reduced, ok := false, true
 	top := map[*ir.Op]bool{}
@@ -70,7 +70,7 @@ func (m *model) divides(w *ir.Axis) bool {
 		wide := func(v *ir.Value) bool { return v.Type.Has(w) }
 		over := slices.Contains(op.Over, w)
 		switch {
-		case op.Code == lang.OpScan && over, op.Code.Row().Group == lang.GroupSort && over:
+		case op.Code.Row().Group == lang.GroupSort && over:
 			ok = false
 		case !top[op] && (slices.ContainsFunc(op.Args, wide) || slices.ContainsFunc(op.Results, wide)):
 			ok = false

@@ -27,7 +27,7 @@ func (k *kernel) loadAcross(c *block.Product, arg int, t *sharedTile) func(step,
 	// depth from the first matrix, 4t+2 and 4t+3 from the second, 16 further from the others.
 	kk := c.KBits
 	l := layout.Layout{Lane: []layout.Digit{kk[0], kk[2], kk[3], kk[1], kk[4]}, Warp: warp}
-	l.Reg = append(append(append(l.Reg, c.KReps...), reps...), c.BatchDigits()...)
+	l.Reg = append(append(append(l.Reg, c.KReps...), reps...), c.BatchReps...)
 	x := k.accessing(t, l)
 	steps, groups := layout.Product(c.KReps), layout.Product(reps)
 	loaded := map[int][]asm.Reg{}

@@ -88,7 +88,13 @@ func (k *kernel) place(rest asm.Reg) []asm.Reg {
 			rest = k.a.Op(asm.B32, "div.u32", rest, blocks)
 		}
 	}
+	if x := k.rangesGrid(); x != nil {
+		k.standInRange(x, numbers[slices.Index(axes, x)])
+	}
 	for i, x := range axes {
+		if x.Ranges != nil || k.Func.HasRange(x) {
+			continue
+		}
 		number := numbers[i]
 		if k.paired() && k.Tiles.Along == x {
 			number = k.a.Op(asm.B32, "mad.lo.s32", number, asm.Int(2), k.rank())
@@ -162,6 +168,12 @@ func (k *kernel) longestFirst(number asm.Reg, axes []*ir.Axis, o *block.LongestF
 
 // blocksOf is the number of blocks along a grid axis.
 func (k *kernel) blocksOf(x *ir.Axis) asm.Number {
+	switch {
+	case x.Ranges != nil:
+		return k.tilesOfRanges(x)
+	case k.Func.HasRange(x):
+		return asm.Int(1)
+	}
 	if x.Dim.Known() {
 		return asm.Int(min((x.Dim.Value+x.Extent-1)/x.Extent, target.MaxBlocks)) // a launch of more is refused
 	}

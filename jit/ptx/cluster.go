@@ -17,7 +17,7 @@ import (
 // time. From there on they do the same, and the first of them stores.
 
 // blockNumber is the number of the block among those that differ in the grid's
-// axes. Where clusters are launched whole, blocks beyond the last end at once.
+// axes. Where clusters are launched whole, blocks beyond the last end at once, and so do those for which ranges in memory have no tile.
 func (k *kernel) blockNumber() asm.Reg {
 	a := k.a
 	number := a.Op(asm.B32, "mov.u32", asm.Block)
@@ -25,10 +25,13 @@ func (k *kernel) blockNumber() asm.Reg {
 		first := k.argument(ir.Param{Kind: ir.ParamFirst})
 		number = a.Op(asm.B32, "add.u32", number, first)
 	}
-	if k.Split > 1 {
+	if k.Split > 1 && !k.Func.HasRanges() {
 		return a.Op(asm.B32, "div.u32", number, asm.Int(k.Split))
 	}
-	if n := k.ClusterSize(); n > 1 {
+	if k.Split > 1 {
+		number = a.Op(asm.B32, "div.u32", number, asm.Int(k.Split))
+	}
+	if n, ranges := k.ClusterSize(), k.Func.HasRanges(); n > 1 || ranges {
 		var blocks asm.Number = asm.Int(1)
 		for _, x := range k.Func.Grid() {
 			along := k.blocksOf(x)
@@ -43,7 +46,7 @@ func (k *kernel) blockNumber() asm.Reg {
 				blocks = a.Op(asm.B32, "mul.lo.u32", blocks, along)
 			}
 		}
-		if b, known := blocks.(asm.Int); !known || int(b)%n != 0 {
+		if b, known := blocks.(asm.Int); ranges || !known || int(b)%n != 0 {
 			a.If(a.Op(asm.Pred, "setp.ge.u32", number, blocks)).Do("ret")
 		}
 	}

@@ -83,7 +83,7 @@ const fewChains = 4
 func (k *kernel) multiply(c *block.Product, acc []asm.Reg) []asm.Reg {
 	aTile, bTile := k.stage(c, c.A), k.stage(c, c.B)
 	a, b := k.fragments(c, c.A, aTile), k.fragments(c, c.B, bTile)
-	mReps, nReps, kReps, batches := layout.Product(c.MReps), layout.Product(c.NReps), layout.Product(c.KReps), block.Volume(c.Batch)
+	mReps, nReps, kReps, batches := layout.Product(c.MReps), layout.Product(c.NReps), layout.Product(c.KReps), c.Batches()
 	out := append([]asm.Reg(nil), acc...)
 	// An instruction waits for the sum of the one before. Where warps share the depth, which has few tiles, several sums are
 	// under way, which are added up at the end: out is those of each chain.

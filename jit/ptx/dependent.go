@@ -101,7 +101,7 @@ func (k *kernel) fragmentsAhead(c *block.Constant) {
 		reps, each = layout.Product(p.NReps), 2
 	}
 	held := 0
-	for batch := range block.Volume(p.Batch) {
+	for batch := range p.Batches() {
 		for step := range layout.Product(p.KReps) {
 			for rep := range reps {
 				if held += each; held > registersAhead {

@@ -60,7 +60,7 @@ func (k *kernel) fragments(c *block.Product, arg int, s staged) fragments {
 	}
 	x := k.accessing(t, l)
 	return fragments{at: func(step, rep, batch int) []asm.Reg {
-		per := l.Regs() / (steps * reps * block.Volume(c.Batch))
+		per := l.Regs() / (steps * reps * c.Batches())
 		first := number(step, rep, batch) * per
 		values := make([]asm.Reg, l.Regs())
 		for r := first; r < first+per; r++ {

@@ -149,13 +149,24 @@ func (k *kernel) storeOp(op *ir.Op) {
 		k.scatter(op)
 		return
 	}
+	if s := k.Stores[op]; s != nil && s.Within != nil {
+		k.storeWhole(s.Within, func() { k.storeBoxes(op) }, func() {
+			v := op.Stored()
+			k.storeEach(op, k.Homes[v], k.stored(op, k.Homes[v]))
+		})
+		return
+	}
 	if k.storeBoxes(op) {
 		return
 	}
-	t, v := op.Tensor, op.Stored()
-	l := k.StoreLayout(op)
-	axes := block.IndexAxes(op)
+	v, l := op.Stored(), k.StoreLayout(op)
 	values := k.unrounded(v, l.Slice(v.Type.Axes))
+	k.storeEach(op, l, func(r int) asm.Reg { return values[l.Project(r, v.Type.Axes)] })
+}
+
+// storeEach has each thread store the elements that it holds in a layout.
+func (k *kernel) storeEach(op *ir.Op, l layout.Layout, value func(r int) asm.Reg) {
+	t, axes := op.Tensor, block.IndexAxes(op)
 	k.orderWrite(t)
 	x := k.addressing(op, l)
 	c := block.Contiguous(x.dims)
@@ -169,7 +180,7 @@ func (k *kernel) storeOp(op *ir.Op) {
 		p := k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
 		xs := make([]asm.Reg, len(g))
 		for i, r := range g {
-			xs[i] = values[l.Project(r, v.Type.Axes)]
+			xs[i] = value(r)
 		}
 		k.putAt(t.Held(), xs, mnemonic, p, x.at(g[0]))
 	}

@@ -43,12 +43,13 @@ type Module struct {
 // Blocks is the number of thread blocks of a launch, given the sizes of the dimensions.
 func (m *Module) Blocks(size func(*ir.Dim) int64) int64 {
 	n := int64(1)
-	for _, a := range m.Grid {
-		d := a.Dim.Value
-		if !a.Dim.Known() {
-			d = size(a.Dim)
+	for _, blocks := range ir.Blocks(m.Grid, func(d *ir.Dim) int64 {
+		if d.Known() {
+			return d.Value
 		}
-		n *= (d + a.Extent - 1) / a.Extent
+		return size(d)
+	}) {
+		n *= blocks
 	}
 	return m.launched(n)
 }

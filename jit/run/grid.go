@@ -36,7 +36,7 @@ func (s *step) ranges(scalars map[*typed.Param]lang.Literal) (empty bool, err er
 
 // grid is how many blocks the launch has along each axis of its grid.
 func (s *step) grid(scalars map[*typed.Param]lang.Literal) ([]int64, error) {
-	var grid []int64
+	sizes := map[*ir.Dim]int64{}
 	for _, a := range s.compiled.Func.Grid() {
 		n, err := a.Dim.Value, error(nil)
 		if part, ok := s.compiled.Dims.Ranges[a.Dim.Name]; ok {
@@ -50,9 +50,9 @@ func (s *step) grid(scalars map[*typed.Param]lang.Literal) ([]int64, error) {
 		if n < 0 {
 			return nil, spec.Errorf(a.At, lang.ErrArgShape, "%s walks a dimension %s, which is %d and must be 0 or more", s.Spec.Kernel.Name, a.Dim.Name, n)
 		}
-		grid = append(grid, (n+a.Extent-1)/a.Extent)
+		sizes[a.Dim] = n
 	}
-	return grid, nil
+	return ir.Blocks(s.compiled.Func.Grid(), func(d *ir.Dim) int64 { return sizes[d] }), nil
 }
 
 // scalarsOf are the kernel's scalars in a run.

@@ -61,7 +61,9 @@ func Filled(k *typed.Kernel, bodies []*Facts) {
 			gaps = append(gaps, v.gaps...)
 		}
 		last := bodies[len(bodies)-1].coverageOf(p, mention{})
-		if early || !last.complete(stored) {
+		if !early && last.complete(stored) {
+			p.Outside = bodies[0].zeroedOutside(p)
+		} else {
 			p.Fill = true
 			warnFilled(last.log, p, early, gaps, stored)
 		}
@@ -112,12 +114,33 @@ func (b *Facts) coverageOf(p *typed.Param, m mention) *coverage {
 // launch is what all blocks together store.
 func (v *coverage) launch() []reach {
 	stored := v.in(&typed.Body{Stmts: v.stmts})
+	ranged := v.zeroedOutside(v.of)
 	for _, a := range v.Kernel.Axes {
-		if a.Kind == typed.GridAxis {
+		switch {
+		case ranged != nil && a == ranged.Of: // each position along the ranges is of one
+		case ranged != nil && a == ranged:
+			stored = v.through(stored, v.Positions[a], ThroughAll(a.Dim), a.At)
+		case a.Kind == typed.GridAxis:
 			stored = v.along(stored, v.Positions[a], a.At)
 		}
 	}
 	return v.merged(stored)
+}
+
+// zeroedOutside is the axis over ranges in memory by whose positions every store to an output says where it goes along the first dimension:
+// at positions of no range, the kernel can store zeros itself. Nil where there is none.
+func (b *Facts) zeroedOutside(p *typed.Param) *typed.Axis {
+	i := slices.IndexFunc(b.Kernel.Axes, func(a *typed.Axis) bool { return a.Of != nil })
+	if i < 0 {
+		return nil
+	}
+	a := b.Kernel.Axes[i]
+	for _, w := range b.Writes {
+		if w.Param.Name == p.Name && (w.Atomic || w.Positions[0] == nil || !w.Positions[0].Equal(size.Of(b.Positions[a]))) {
+			return nil
+		}
+	}
+	return a
 }
 
 // in is what a node stores, each time that it is gone through.
@@ -212,10 +235,14 @@ func (v *coverage) load(x *typed.Load) {
 
 // along is what is stored when a position has gone through all that it walks.
 func (v *coverage) along(stored []reach, symbol *size.Symbol, at lang.Span) []reach {
+	return v.through(stored, symbol, v.Through[symbol], at)
+}
+
+func (v *coverage) through(stored []reach, symbol *size.Symbol, walk Walk, at lang.Span) []reach {
 	if len(stored) == 0 {
 		return nil
 	}
-	from, to, ok := v.Through[symbol].ends(v.known)
+	from, to, ok := walk.ends(v.known)
 	if !ok {
 		v.gap(at, false, "how far "+symbol.Name+" goes is only known when the kernel runs")
 		return nil

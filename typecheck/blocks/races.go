@@ -138,11 +138,13 @@ func (b *Facts) meet(p mirror, x, y area) *typed.Axis {
 		if i < 0 {
 			return left[0]
 		}
-		for _, sym := range []*size.Symbol{b.Positions[left[i]], b.Starts[left[i]], b.Ends[left[i]]} {
-			p.same[sym] = true
+		for told := left[i]; told != nil; told = told.Of { // a position lies in one range
+			for _, sym := range []*size.Symbol{b.Positions[told], b.Starts[told], b.Ends[told]} {
+				p.same[sym] = true
+			}
+			left = slices.DeleteFunc(left, func(g *typed.Axis) bool { return g == told })
 		}
 		b.sameLoads(p)
-		left = slices.Delete(left, i, i+1)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ func CheckBody(c *rules.Checker, m *rules.Module, d *lang.KernelDecl) {
 		}
 		b.kernelStmts(d.Body)
 		b.pinned(d)
+		b.wholeOver()
 		b.Judge()
 		if c.Found == before && !c.Broken[d] {
 			blocks.Filled(k, []*blocks.Facts{b.Facts})

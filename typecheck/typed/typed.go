@@ -95,7 +95,11 @@ type Axis struct {
 	// From and To are the range of a GridAxis over a part of its dimension, to which they are cut: i32
 	// scalars that a launch computes. Both are nil where it walks all of it.
 	From, To Expr
-	RangeAt  lang.Span // where the source says so
+	// Of, of a GridAxis over ranges that lie in memory, is the scalar GridAxis each of whose positions has one: From and To are then
+	// elements of tensors at that position, so much further on, or an end of the dimension. A range begins at the earliest where
+	// those before it end.
+	Of      *Axis
+	RangeAt lang.Span // where the source says so
 	// Scalar axes (`grid b in B`) give a position and no tile axis.
 	Scalar bool
 	// Tile is the name of the extent ("BM"); "" without `by`, or for a constant extent.
@@ -131,7 +135,10 @@ type Param struct {
 	Default *lang.Literal
 	// Fill, of an output: nothing proves that every element is stored, so a launch first fills it with zeros.
 	Fill bool
-	At   lang.Span
+	// Outside, of an output all of which is stored but for positions along its first dimension that no range of this axis has (Axis.Of): the
+	// kernel stores zeros there.
+	Outside *Axis
+	At      lang.Span
 }
 
 // Kernel is a typed kernel.
