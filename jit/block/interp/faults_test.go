@@ -17,6 +17,7 @@ var (
 	byProducer  = examples[7]
 	byTeams     = examples[8]
 	overlapping = examples[12]
+	kept        = examples[13]
 )
 
 // pipeline is the program's loop with stages.
@@ -120,6 +121,12 @@ func TestFaultsAreFound(t *testing.T) {
 				}
 			}
 		}, "the tile IR gives", "which has 512 of 1024 positions along i"},
+		{"half of a row is copied", kept, func(p *block.Program) {
+			for _, cs := range p.RowCopies {
+				cs[0].Bytes /= 2
+			}
+		}, "of kept.x is read, and nobody has written there", ""},
+		{"a row takes the room of another", kept, func(p *block.Program) { p.Func.Tensors[2].Shape[1].Value = 500 }, "of kept.x, which has", ""},
 		{"a last block has no masks", added, func(p *block.Program) { p.Func.Dims[0].Divisor = 1024 }, "and no masks", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
