@@ -18,6 +18,7 @@ var (
 	byTeams     = examples[8]
 	overlapping = examples[12]
 	kept        = examples[13]
+	unaligned   = examples[16]
 )
 
 // pipeline is the program's loop with stages.
@@ -87,6 +88,11 @@ func TestFaultsAreFound(t *testing.T) {
 			s := &pipeline(p).Schedule
 			find(s.Step, block.StartCopies).Step++
 		}, "reads stage", "and has the copies of step 3"},
+		{"a copy moves more neighbours than follow one another", unaligned, func(p *block.Program) {
+			c := &pipeline(p).Copies[1]
+			c.Vector *= 2
+			c.Layout = layout.Blocked(c.Tile.Axes, c.Tile.Extents, c.Vector, p.Warps)
+		}, "bytes at once at element", ""},
 		{"a team takes no turn to store", byTeams, func(p *block.Program) { drop(&pipeline(p).Schedule.End, block.TakeTurn) },
 			"where storing %29 was written since", "0 times for a tile"},
 		{"a team passes no turn on", byTeams, func(p *block.Program) { drop(&pipeline(p).Schedule.End, block.PassTurn) },
