@@ -66,7 +66,7 @@ func (w *warp) stage(r *ring, step int) (seq, stage int) {
 
 // act does one act of a schedule that is of no one step's own.
 func (w *warp) act(r *ring, a block.Act) {
-	s, p := w.sched(), w.p()
+	s := w.sched()
 	switch a.Do {
 	case block.Barrier:
 		w.meet("meet at a barrier", nil)
@@ -104,34 +104,39 @@ func (w *warp) act(r *ring, a block.Act) {
 			w.giveBack(r, a.Set, stage)
 		}
 	case block.TakeTurn, block.PassTurn:
-		mine := w.team.n
-		if p.Teams() == 1 { // warpgroups
-			const groupWarps = 4
-			mine = w.n / groupWarps
-		}
-		if a.By > 0 && a.By != mine+1 {
-			return
-		}
-		at := a.Turn + mine
-		if a.Do == block.PassTurn {
-			at = a.Turn + 1 - mine
-		}
-		b := w.block.named[at]
-		if b == nil {
-			b = &barrier{need: p.Teams() * p.Warps}
-			w.block.named[at] = b
-		}
-		if a.Do == block.PassTurn {
-			b.arrive()
-			s.yield()
-			return
-		}
-		s.sync(b, fmt.Sprintf("its turn at barrier %d", at))
+		w.turn(a)
 	case block.SkipStages:
 		w.at[r] += w.steps(r)
 	default:
 		failf("the schedule of the loop over %s has %s where it cannot be", r.Op.Axis.Name, a)
 	}
+}
+
+// turn takes a turn of two teams, or of two warpgroups where there is one team, or passes it on to the other.
+func (w *warp) turn(a block.Act) {
+	p, mine := w.p(), w.team.n
+	if p.Teams() == 1 {
+		const groupWarps = 4
+		mine = w.n / groupWarps
+	}
+	if a.By > 0 && a.By != mine+1 {
+		return
+	}
+	at := a.Turn + mine
+	if a.Do == block.PassTurn {
+		at = a.Turn + 1 - mine
+	}
+	b := w.block.named[at]
+	if b == nil {
+		b = &barrier{need: p.Teams() * p.Warps}
+		w.block.named[at] = b
+	}
+	if a.Do == block.TakeTurn {
+		w.sched().sync(b, fmt.Sprintf("its turn at barrier %d", at))
+		return
+	}
+	b.arrive()
+	w.sched().yield()
 }
 
 // giveBack says that the warp is done with a stage, of both blocks where two share copies.
