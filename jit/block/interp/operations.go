@@ -85,6 +85,10 @@ func (w *warp) do(op *ir.Op) {
 		w.sort(op)
 	case lang.OpJoin:
 		w.join(op)
+	case lang.OpPrint, lang.OpAssert: // what is said is no matter of the block, but where it is held is
+		for _, v := range op.Args {
+			w.get(v, p.DebugLayout(v))
+		}
 	default:
 		unsupported(op.Code.String())
 	}
