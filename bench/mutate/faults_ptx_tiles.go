@@ -2,16 +2,14 @@ package main
 
 // tileFaults are in blocks that go through tiles, and in what is computed as it is stored.
 var tileFaults = []Fault{
-	{ID: "tiles-turn", File: "jit/ptx/tiles.go", Class: "barrier", First: "jit/ptx TestBlocksGoThroughTiles",
-		Old: `p.k.takeTurn(block.ProductTurn)`, New: `p.k.takeTurn(block.ResultTurn)`,
+	{ID: "tiles-turn", File: "jit/block/schedule.go", Class: "barrier", First: "jit/ptx TestBlocksGoThroughTiles",
+		Old: `s.Begin = []Act{{Do: TakeTurn, Turn: ProductTurn}}`, New: `s.Begin = []Act{{Do: TakeTurn, Turn: ResultTurn}}`,
 		Note: "a team waits for the wrong turn, and teams wait for each other"},
-	{ID: "tiles-result-turn", File: "jit/ptx/tiles.go", Class: "race", First: "jit/ptx TestResultsByMatrices",
-		Old: `	k.takeTurn(block.ResultTurn)
-	if k.Teams() == 1 {`, New: `	if k.Teams() == 1 {`,
+	{ID: "tiles-result-turn", File: "jit/block/schedule.go", Class: "race", First: "jit/ptx TestResultsByMatrices",
+		Old: `{Do: SkipStages}, {Do: TakeTurn, Turn: ResultTurn}}`, New: `{Do: SkipStages}}`,
 		Note: "both teams use the shared memory for results at once"},
-	{ID: "tiles-last-stage", File: "jit/ptx/tiles.go", Class: "pipeline", First: "jit/ptx TestBlocksGoThroughTiles",
-		Old: `	p.leaveBefore()
-	a.Set(r.before`, New: `	a.Set(r.before`,
+	{ID: "tiles-last-stage", File: "jit/block/schedule.go", Class: "pipeline", First: "jit/ptx TestBlocksGoThroughTiles",
+		Old: `{Do: AwaitProducts}, {Do: ReturnKept, Step: -1}, {Do: SkipStages}`, New: `{Do: AwaitProducts}, {Do: SkipStages}`,
 		Note: "the last stage of a tile never goes back to the producer, which waits for ever"},
 	{ID: "tiles-skip", File: "jit/ptx/tiles.go", Class: "pipeline", First: "jit/ptx TestBlocksGoThroughTiles",
 		Old: `a.Set(r.phase, "xor.b32", r.phase, odd)`, New: `a.Set(r.phase, "xor.b32", r.phase, rounds)`,

@@ -12,7 +12,7 @@ var suites = []struct {
 	{"jit/ptx/asm/", "jit/ptx/asm jit/ptx jit@emu stdlib@emu jit jit/fuzz"},
 	{"jit/ptx/elem/", "jit/ptx/elem jit/ptx jit@emu stdlib@emu jit jit/fuzz"},
 	{"jit/layout/", "jit/layout jit/ptx jit@emu stdlib@emu jit jit/fuzz"},
-	{"jit/block/", "jit/block jit/ptx jit@emu stdlib@emu jit jit/fuzz"},
+	{"jit/block/", "jit/block jit/block/interp jit/ptx jit@emu stdlib@emu jit jit/fuzz"},
 	{"jit/ptx/", "jit/ptx jit@emu stdlib@emu jit jit/fuzz"},
 	{"jit/pass/", "jit/pass jit jit@emu jit/fuzz stdlib"},
 	{"jit/ir/", "jit/ir jit/ir/eval jit/pass jit/cpu jit jit@emu jit/fuzz"},

@@ -111,13 +111,8 @@ func (k *blockKernel) Launch(ctx context.Context, args []backend.Arg) error {
 			n++
 		}
 	}
-	why := error(&interp.UnsupportedError{What: "what a kernel says"})
-	switch {
-	case k.f.HasDebug():
-	default:
-		of.Most = k.device.Most
-		why = interp.Run(k.program, of, k.device.order())
-	}
+	of.Most = k.device.Most
+	why := interp.Run(k.program, of, k.device.order())
 	var unsupported *interp.UnsupportedError
 	k.device.note(why)
 	switch {

@@ -58,7 +58,7 @@ func (w *warp) enter(a *ir.Axis, start, end int64) {
 
 // masked is, by cell, whether the element exists along axes.
 func (w *warp) masked(l layout.Layout, axes []*ir.Axis) []bool {
-	coords, index := w.b().l.spreadOf(l, axes).of(w)
+	coords, index := w.block.l.spreadOf(l, axes).of(w)
 	out := make([]bool, len(index))
 	for i := range out {
 		out[i] = index[i] >= 0
@@ -86,7 +86,7 @@ func (w *warp) indices(op *ir.Op, l layout.Layout, axes []*ir.Axis) [][]cell {
 // each goes over the elements of an access that exist, with the number of the cell and of the element in the tensor's memory, -1 where
 // it lies outside a tensor that the access checks.
 func (w *warp) each(op *ir.Op, l layout.Layout, axes []*ir.Axis, visit func(i int, n int64)) {
-	t := w.b().tensor(op.Tensor)
+	t := w.block.tensor(op.Tensor)
 	at := make([]int64, len(t.shape))
 	if len(axes) == 0 {
 		for d, v := range op.Indices() {
@@ -129,10 +129,10 @@ func (w *warp) locate(op *ir.Op, t *tensor, at []int64) int64 {
 // load gives a load's elements in a layout. Those that do not exist are 0, and not ok.
 func (w *warp) load(op *ir.Op, l layout.Layout) []cell {
 	v := op.Result()
-	if c := w.b().copied[op]; c != nil {
+	if c := w.block.copied[op]; c != nil {
 		op = c // from the row that was copied
 	}
-	t := w.b().tensor(op.Tensor)
+	t := w.block.tensor(op.Tensor)
 	n := 1
 	if !v.Type.IsScalar() {
 		n = l.Regs() * layout.Lanes
@@ -145,12 +145,14 @@ func (w *warp) load(op *ir.Op, l layout.Layout) []cell {
 	beside := w.beside[op]
 	var coords [][]int32
 	if beside != nil {
-		coords, _ = w.b().l.spreadOf(l, v.Type.Axes).of(w)
+		coords, _ = w.block.l.spreadOf(l, v.Type.Axes).of(w)
 	}
+	places := w.places(n)
 	w.each(op, l, v.Type.Axes, func(i int, at int64) {
+		places[i] = at
 		switch {
 		case at >= 0 && op.Tensor.Shared:
-			out[i] = cell{w.b().keptAt(w, op.Tensor, at), true}
+			out[i] = cell{w.block.keptAt(w, op.Tensor, at), true}
 		case at >= 0 && beside != nil:
 			out[i] = cell{beside.element(v, coords, i), true}
 		case at >= 0:
@@ -161,12 +163,61 @@ func (w *warp) load(op *ir.Op, l layout.Layout) []cell {
 			out[i] = cell{ok: true}
 		}
 	})
+	if beside == nil {
+		w.together(op, l, places, w.vector(op))
+	}
 	return out
+}
+
+// nowhere is the place of an element that does not exist.
+const nowhere = -2
+
+// places are the places of cells in a tensor's memory, of none that exists yet.
+func (w *warp) places(n int) []int64 {
+	out := make([]int64, n)
+	for i := range out {
+		out[i] = nowhere
+	}
+	return out
+}
+
+// vector is how many neighbours an access moves at once at most.
+func (w *warp) vector(op *ir.Op) int {
+	dims := w.p().Access(op)
+	return w.p().Vector(op.Tensor, dims, block.Contiguous(dims))
+}
+
+// together checks the accesses that move several neighbours at once: these exist together or not at all, follow one another in memory, and
+// begin at a multiple of what is moved.
+func (w *warp) together(op *ir.Op, l layout.Layout, places []int64, vector int) {
+	c := block.Contiguous(w.p().Access(op))
+	if c == nil || len(places) == 1 {
+		return
+	}
+	groups, n := l.Groups(c, l.Aligned(c, vector))
+	if n == 1 {
+		return
+	}
+	bytes := op.Tensor.Held().Bytes(int64(n))
+	for _, g := range groups {
+		for lane := range layout.Lanes {
+			first := places[g[0]*layout.Lanes+lane]
+			for i, r := range g {
+				at := places[r*layout.Lanes+lane]
+				if whole := (at < 0) == (first < 0); !whole || at >= 0 && at != first+int64(i) {
+					failf("%s of %s moves %d neighbours at once, of which element %d is at %d and the first at %d", op.Code, op.Tensor.Name, n, i, at, first)
+				}
+			}
+			if align := op.Tensor.Align; first >= 0 && (first%int64(n) != 0 || align%bytes != 0) {
+				failf("%s of %s moves %d bytes at once at element %d, where the tensor begins at a multiple of %d bytes", op.Code, op.Tensor.Name, bytes, first, align)
+			}
+		}
+	}
 }
 
 // store stores a value from a layout, once for each element, of which all threads that hold it have the same.
 func (w *warp) store(op *ir.Op) {
-	if w.b().left[op] {
+	if w.block.left[op] {
 		return // a row that is copied as a whole
 	}
 	if s := w.p().Stores[op]; s != nil {
@@ -183,8 +234,10 @@ func (w *warp) store(op *ir.Op) {
 		return
 	}
 	w.order(op.Tensor)
-	t := w.b().tensor(op.Tensor)
+	t := w.block.tensor(op.Tensor)
+	places := w.places(len(cells))
 	w.each(op, l, axes, func(i int, n int64) {
+		places[i] = n
 		if n < 0 {
 			return
 		}
@@ -192,25 +245,26 @@ func (w *warp) store(op *ir.Op) {
 			failf("%s stores an element that no thread has", block.ValueName(v))
 		}
 		if op.Tensor.Shared {
-			w.b().keep(w, op.Tensor, n, cells[i].Const)
+			w.block.keep(w, op.Tensor, n, cells[i].Const)
 			return
 		}
 		t.put(n, cells[i].Const)
 	})
+	w.together(op, l, places, w.vector(op))
 	w.order(op.Tensor)
 }
 
 // scatter stores elements of which several may have one place: the last of them in the order of the positions counts.
 func (w *warp) scatter(op *ir.Op, l layout.Layout, axes []*ir.Axis, cells []cell) {
 	axes = w.p().Func.InOrder(axes)
-	_, index := w.b().l.spreadOf(l, axes).of(w)
+	_, index := w.block.l.spreadOf(l, axes).of(w)
 	found := map[int32][2]any{}
 	w.each(op, l, op.AccessAxes(), func(i int, n int64) {
 		if n >= 0 {
 			found[index[i]] = [2]any{n, cells[i].Const}
 		}
 	})
-	t := w.b().tensor(op.Tensor)
+	t := w.block.tensor(op.Tensor)
 	for _, x := range w.meet("scatter to "+op.Tensor.Name, found) {
 		for e, put := range x.(map[int32][2]any) {
 			found[e] = put

@@ -44,7 +44,7 @@ func (w *warp) askBeside() {
 		at, size := w.arena.Take(b.Tile.Bytes() * w.p().Teams())
 		x := &besideTile{b, w.block.memory.roomFor(b, name, at, size), w.team.n * b.Tile.Bytes()}
 		w.beside[b.Load] = x
-		group = append(group, w.copyThreads(b.Load, b.Tile, b.Layout, x.room, x.at, "the copies of "+name))
+		group = append(group, w.copyThreads(b.Load, b.Tile, b.Layout, b.Vector, x.room, x.at, "the copies of "+name))
 	}
 	if len(group) > 0 {
 		w.groups = append(w.groups, group)

@@ -10,14 +10,16 @@ import (
 )
 
 // The programs in which faults are put: a product whose copies threads start, one whose copies a producer does, one of blocks that stay
-// and of two teams, an attention whose products overlap, in turns, and blocks that stay and go through rows.
+// and of two teams, and an attention whose products overlap, in turns.
 var (
 	added       = examples[0]
 	byThreads   = examples[6]
 	byProducer  = examples[7]
 	byTeams     = examples[8]
 	overlapping = examples[12]
-	throughRows = examples[13]
+	kept        = examples[13]
+	unaligned   = examples[16]
+	throughRows = examples[17]
 )
 
 // pipeline is the program's loop with stages.
@@ -97,6 +99,11 @@ func TestFaultsAreFound(t *testing.T) {
 			s := &pipeline(p).Schedule
 			find(s.Step, block.StartCopies).Step++
 		}, "reads stage", "and has the copies of step 3"},
+		{"a copy moves more neighbours than follow one another", unaligned, func(p *block.Program) {
+			c := &pipeline(p).Copies[1]
+			c.Vector *= 2
+			c.Layout = layout.Blocked(c.Tile.Axes, c.Tile.Extents, c.Vector, p.Warps)
+		}, "bytes at once at element", ""},
 		{"a team takes no turn to store", byTeams, func(p *block.Program) { drop(&pipeline(p).Schedule.End, block.TakeTurn) },
 			"where storing %29 was written since", "0 times for a tile"},
 		{"a team passes no turn on", byTeams, func(p *block.Program) { drop(&pipeline(p).Schedule.End, block.PassTurn) },
@@ -131,6 +138,12 @@ func TestFaultsAreFound(t *testing.T) {
 				}
 			}
 		}, "the tile IR gives", "which has 512 of 1024 positions along i"},
+		{"half of a row is copied", kept, func(p *block.Program) {
+			for _, cs := range p.RowCopies {
+				cs[0].Bytes /= 2
+			}
+		}, "of kept.x is read, and nobody has written there", ""},
+		{"a row takes the room of another", kept, func(p *block.Program) { p.Func.Tensors[2].Shape[1].Value = 500 }, "of kept.x, which has", ""},
 		{"a row's parts are sent for before the last loop has read them", throughRows, func(p *block.Program) { row(p).Last = row(p).Loop },
 			"of a row of x", ""},
 		{"a row is in other parts than the loop's steps", throughRows, func(p *block.Program) { row(p).Step *= 2 }, "of a row of x", ""},

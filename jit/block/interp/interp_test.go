@@ -25,21 +25,21 @@ type program struct {
 	sizes    map[string]int64
 	scalars  []uint64
 	machine  string
-	// again is the kernel that the CPU runs in its place, which has nothing that is kept in shared memory; "" for the kernel itself.
-	again string
 	// dims are sizes that take the place of those that the kernel has.
 	dims map[string]int64
+	// alone is the kernel that one block runs instead of several; "" for the same.
+	alone string
 }
 
-// decide decides a program.
-func (e program) decide(t *testing.T) *block.Program {
+// kernel reads a kernel, and gives its axes the program's extents.
+func (e program) kernel(t *testing.T, name string) *ir.Func {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", e.name+".tir"))
+	text, err := os.ReadFile(filepath.Join("testdata", name+".tir"))
 	if err != nil {
-		text, err = os.ReadFile(filepath.Join("..", "..", "ir", "testdata", e.name+".tir"))
+		text, err = os.ReadFile(filepath.Join("..", "..", "ir", "testdata", name+".tir"))
 	}
 	require.NoError(t, err)
-	f, err := ir.Parse(e.name, string(text))
+	f, err := ir.Parse(name, string(text))
 	require.NoError(t, err)
 	for _, d := range f.Dims {
 		if n, ok := e.dims[d.Name]; ok {
@@ -59,6 +59,13 @@ func (e program) decide(t *testing.T) *block.Program {
 			a.Extent = a.Len
 		}
 	}
+	return f
+}
+
+// decide decides a program.
+func (e program) decide(t *testing.T) *block.Program {
+	t.Helper()
+	f := e.kernel(t, e.name)
 	machine := e.machine
 	if machine == "" {
 		machine = "sm_90a"
@@ -67,7 +74,21 @@ func (e program) decide(t *testing.T) *block.Program {
 	require.NoError(t, err)
 	p, err := block.Decide(f, e.settings, m)
 	require.NoError(t, err)
+	require.NoError(t, p.Verify())
 	return p
+}
+
+// onCPU is what the CPU runs beside: the kernel with rows in scratch memory, or another where blocks share an axis.
+func (e program) onCPU(t *testing.T) *ir.Func {
+	name := e.name
+	if e.alone != "" {
+		name = e.alone
+	}
+	f := e.kernel(t, name)
+	for _, x := range f.Tensors {
+		x.Shared = false
+	}
+	return f
 }
 
 // compare runs a program in the interpreter and its tile IR on the CPU. The error is that of the interpreter, or says which results differ
@@ -115,19 +136,11 @@ func (e program) compare(t *testing.T, p *block.Program, order Order, tolerance 
 	if err := Run(p, args, order); err != nil {
 		return err
 	}
-	f := p.Func
-	if e.again != "" {
-		f = program{name: e.again, settings: e.settings}.decide(t).Func
-	}
-	c, err := cpu.Compile(f)
+	c, err := cpu.Compile(e.onCPU(t))
 	require.NoError(t, err)
 	require.NoError(t, c.Run(want))
-	i := -1
-	for _, x := range p.Func.Tensors {
-		if x.Scratch {
-			continue
-		}
-		if i++; x.Mode == lang.In {
+	for i, x := range p.Func.Tensors {
+		if x.Mode == lang.In || x.Scratch {
 			continue
 		}
 		for n := range x.DType.Elements(int64(len(want.Tensors[i]))) {
@@ -157,8 +170,11 @@ var examples = []program{
 	{name: "attention", extents: map[string]int64{"i": 64, "j": 64}, settings: block.Settings{Warps: 4, Stages: 2}, sizes: map[string]int64{"B": 1, "S": 150}, scalars: []uint64{f32(0.125)}, dims: map[string]int64{"H": 2}},
 	{name: "attention", extents: map[string]int64{"i": 64, "j": 64}, settings: block.Settings{Warps: 4, Stages: 2}, sizes: map[string]int64{"B": 1, "S": 150}, scalars: []uint64{f32(0.125)}, machine: "sm_80", dims: map[string]int64{"H": 2}},
 	{name: "attention", extents: map[string]int64{"i": 128, "j": 64}, settings: block.Settings{Warps: 8, Stages: 2}, sizes: map[string]int64{"B": 1, "S": 150}, scalars: []uint64{f32(0.125)}, dims: map[string]int64{"H": 2}},
-	{name: "centre", again: "centre_again", settings: block.Settings{Warps: 4, Stages: 1}, sizes: map[string]int64{"M": 9}},
-	{name: "centre", again: "centre_again", settings: block.Settings{Warps: 4, Stages: 1, Forms: map[string]int64{"kept": 3}}, sizes: map[string]int64{"M": 3}},
+	{name: "centre", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 4, Stages: 1, Forms: map[string]int64{"kept": 3}}, sizes: map[string]int64{"M": 3}},
+	{name: "centre", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 4, Stages: 1, Forms: map[string]int64{"kept": 2}}, sizes: map[string]int64{"M": 3}},
+	{name: "share", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 2, Stages: 1}, sizes: map[string]int64{"M": 2}, alone: "alone"},
+	{name: "linear_gelu", extents: map[string]int64{"i": 64, "j": 64, "k": 32}, settings: block.Settings{Warps: 4, Stages: 3}, sizes: map[string]int64{"M": 5}, machine: "sm_80", dims: map[string]int64{"K": 100, "N": 140}},
+	{name: "centre", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 4, Stages: 1}, sizes: map[string]int64{"M": 9}},
 }
 
 func TestExamplesAgreeWithTheirTileIR(t *testing.T) {

@@ -9,7 +9,6 @@ package interp
 
 import (
 	"fmt"
-	"slices"
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
@@ -100,20 +99,20 @@ type warp struct {
 	// at is how many steps each ring has behind it for the warp, kept the stages that are not given back yet, by set.
 	at   map[*ring]int
 	kept map[*ring]map[int]int
-	// running is the position of the step that runs, of each loop, first how far its first product is ahead.
+	// running is the position of the step that runs, of each loop.
 	running map[*ir.Op]int64
-	ready   map[*block.Product]*operands
-	scores  held
-	// rows is how many rows the warp has begun. next does something where the axes of the grid stand at the block's next tile, if there is one; nil in a block that goes through no rows.
+	// ready are the operands of products that are ready to start, scores the result of the first product where products overlap.
+	ready  map[*block.Product]*operands
+	scores held
+	// rows is how many rows the warp has begun. next does something where the axes of the grid stand at the block's next tile, if there is one; nil in
+	// a block that goes through no rows.
 	next func(each func())
 	rows int
 }
 
-func (w *warp) b() *blockState      { return w.block }
-func (w *warp) p() *block.Program   { return w.block.l.p }
-func (w *warp) sched() *scheduler   { return &w.block.c.sched }
-func (b *blockState) paired() bool  { return b.l.p.Tiles != nil && b.l.p.Tiles.Along != nil }
-func (b *blockState) others() int64 { return int64(b.l.p.ClusterSize()) }
+func (w *warp) p() *block.Program  { return w.block.l.p }
+func (w *warp) sched() *scheduler  { return &w.block.c.sched }
+func (b *blockState) paired() bool { return b.l.p.Tiles != nil && b.l.p.Tiles.Along != nil }
 
 // meeting is where warps come together with something.
 type meeting struct {
@@ -256,9 +255,8 @@ func (l *launch) blocksAlong(a *ir.Axis) int64 {
 
 // place puts the axes of the grid where a block, or a tile of a block that stays, has them. In which order blocks are numbered is
 // nothing that a result shows; here the last axis is the fastest.
-func (w *warp) place(number int64) (exists bool) {
+func (w *warp) place(number int64) {
 	l, grid := w.block.l, w.p().Func.Grid()
-	exists = true
 	for i := len(grid) - 1; i >= 0; i-- {
 		a := grid[i]
 		n, along := l.blocksAlong(a), number
@@ -273,7 +271,6 @@ func (w *warp) place(number int64) (exists bool) {
 		start := along * a.Extent
 		w.enter(a, start, max(min(start+a.Extent, l.size(a.Dim)), start))
 	}
-	return exists
 }
 
 // tiles is how many tiles, or pairs of tiles, the grid has.
@@ -403,99 +400,4 @@ func (w *warp) produce(launched int64, group int) {
 		w.place(tile)
 		loops()
 	}
-}
-
-// join puts together what the blocks of a cluster carry out of a loop that they share.
-func (w *warp) join(op *ir.Op) {
-	p := w.p()
-	l := p.Homes[op.Results[0]]
-	mine := make([][]cell, len(op.Joined()))
-	for i, v := range op.Joined() {
-		mine[i] = slices.Clone(w.get(v, l))
-	}
-	all := w.meetBlocks("join "+block.ValueName(op.Results[0]), mine)
-	lo, hi := op.Bounds()
-	from, to := w.bounds(op.Axis, w.scalar(lo).Int, w.scalar(hi).Int, lo, hi)
-	_, each := w.share(from, to, op.Axis.Extent)
-	exists := func(rank int) bool { return int64(rank)*each < max(to-from, 0) }
-	var using []cell
-	for _, v := range op.Using() {
-		using = append(using, cell{w.scalar(v), true})
-	}
-	put := func(a, b [][]cell) [][]cell {
-		out := make([][]cell, len(a))
-		for i := range a {
-			out[i] = make([]cell, len(a[i]))
-		}
-		for e := range a[0] {
-			var x, y []cell
-			for i := range a {
-				x, y = append(x, a[i][e]), append(y, b[i][e])
-			}
-			ok := !slices.ContainsFunc(slices.Concat(x, y), func(c cell) bool { return !c.ok })
-			if !ok {
-				continue
-			}
-			for i, c := range function(op.Fn, slices.Concat(x, y, using)) {
-				out[i][e] = c
-			}
-		}
-		return out
-	}
-	var so [][]cell
-	ranks := make([]int, len(all))
-	for i := range ranks {
-		ranks[i] = i
-	}
-	if op.Exclusive && op.Reverse {
-		slices.Reverse(ranks)
-	}
-	for _, rank := range ranks {
-		if op.Exclusive && rank == w.block.rank {
-			break
-		}
-		if rank > 0 && !exists(rank) {
-			continue
-		}
-		if theirs := all[rank].([][]cell); so == nil {
-			so = theirs
-		} else {
-			so = put(so, theirs)
-		}
-	}
-	any := so != nil
-	if !any {
-		so = mine
-	}
-	for i := range so {
-		w.hold(op.Results[i], l, so[i])
-	}
-	if op.Exclusive {
-		c := ir.Const{}
-		if any {
-			c.Int = 1
-		}
-		w.hold(op.Results[len(so)], layout.Uniform(p.Warps), []cell{{c, true}})
-	}
-}
-
-// bounds are the bounds of a loop over an axis, of what exists.
-func (w *warp) bounds(a *ir.Axis, lo, hi int64, _, to *ir.Value) (int64, int64) {
-	if a == nil {
-		return lo, hi
-	}
-	if a.Dim != nil {
-		lo = max(lo, 0)
-		if !block.WithinDim(to, a.Dim) {
-			hi = min(hi, w.block.l.size(a.Dim))
-		}
-	}
-	return lo, max(hi, 0)
-}
-
-// share is how many steps a range has in all, and how many positions of it each block goes through.
-func (w *warp) share(lo, hi, step int64) (steps, each int64) {
-	steps = (max(hi-lo, 0) + step - 1) / step
-	n := int64(w.p().Split)
-	return steps, (steps + n - 1) / n * step
 }

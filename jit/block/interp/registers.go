@@ -102,7 +102,7 @@ func (w *warp) get(v *ir.Value, want layout.Layout) []cell {
 		if v.Type.IsScalar() {
 			return h.cells
 		}
-		from, ok := w.b().l.permutation(h.layout, want, v.Type.Axes)
+		from, ok := w.block.l.permutation(h.layout, want, v.Type.Axes)
 		if !ok {
 			continue
 		}
@@ -177,7 +177,7 @@ func (w *warp) convert(v *ir.Value, from held, want layout.Layout) []cell {
 
 // collect is all elements of a value, from all warps of a team that hold it in a layout.
 func (w *warp) collect(what string, v *ir.Value, from held) []cell {
-	l, axes := w.b().l, v.Type.Axes
+	l, axes := w.block.l, v.Type.Axes
 	s := l.spreadOf(from.layout, axes)
 	n := block.Volume(axes)
 	mark := w.arena.Top
@@ -212,7 +212,7 @@ func same(a, b ir.Const) bool {
 
 // pick is what a warp wants of all elements.
 func (w *warp) pick(dense []cell, v *ir.Value, want layout.Layout) []cell {
-	_, index := w.b().l.spreadOf(want, v.Type.Axes).of(w)
+	_, index := w.block.l.spreadOf(want, v.Type.Axes).of(w)
 	out := make([]cell, len(index))
 	for i, e := range index {
 		if e >= 0 {
@@ -241,12 +241,12 @@ func (w *warp) compute(op *ir.Op, l layout.Layout) []cell {
 		}
 		return w.fill(v, l, ir.Const{Int: n})
 	case lang.OpSize:
-		return w.fill(v, l, ir.Const{Int: w.b().l.size(op.Dim)})
+		return w.fill(v, l, ir.Const{Int: w.block.l.size(op.Dim)})
 	case lang.OpFull:
 		x := op.Args[0]
 		return w.broadcast(w.get(x, l.Slice(x.Type.Axes)), x, v, l)
 	case lang.OpIndex:
-		coords, index := w.b().l.spreadOf(l, []*ir.Axis{op.Axis}).of(w)
+		coords, index := w.block.l.spreadOf(l, []*ir.Axis{op.Axis}).of(w)
 		out := make([]cell, len(index))
 		for i := range index {
 			out[i] = cell{ir.Const{Int: w.axis(op.Axis).start + int64(coords[0][i])}, true}
@@ -342,7 +342,7 @@ func (w *warp) checkHolds(v *ir.Value, l layout.Layout) {
 	holds := w.holds
 	w.holds = nil
 	defer func() { w.holds = holds }()
-	_, index := w.b().l.spreadOf(l.Slice(v.Type.Axes), v.Type.Axes).of(w)
+	_, index := w.block.l.spreadOf(l.Slice(v.Type.Axes), v.Type.Axes).of(w)
 	for i, c := range w.get(v, l.Slice(v.Type.Axes)) {
 		if c.ok && c.Int == 0 && index[i] >= 0 {
 			failf("%s does not hold in a step in which it is to hold for all elements", block.ValueName(v))
