@@ -77,6 +77,9 @@ type model struct {
 	fine bool
 	// beyond: estimates beyond the limits of registers and shared memory are no violation (see Beyond).
 	beyond bool
+	// products is how many contractions there are, stepwise reports some that may have a sum of their own in each step.
+	products int
+	stepwise bool
 	// contracts reports a contraction; pipelined, in a loop, whose loads can run ahead.
 	contracts, pipelined bool
 }
@@ -239,6 +242,8 @@ func (m *model) firstOnly(cond *ir.Value) []int {
 
 func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
 	m.contracts = true
+	m.products++
+	m.stepwise = m.stepwise || block.F8(m.f, op, m.target)
 	if roles, ok := block.WgmmaRoles(op); ok {
 		m.roles[op] = roles
 	}
