@@ -14,6 +14,9 @@ import (
 // pipelineStages is the depth of the load pipeline where a loop feeds a contraction.
 const pipelineStages = 3
 
+// bytesStages are depths for products of elements of 8 bits, of which a stage has half the bytes: what few rows need of a long matrix is then on its way in time.
+var bytesStages = []int{6, 8}
+
 // Choose decides the extents, chunks, warps and stages of a kernel for a
 // target: the candidate of least predicted time within the target's limits.
 //
@@ -76,6 +79,9 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 	}
 	if _, pinned := pins["stages"]; !pinned && f.Hints["stages"] == 0 && m.canPipeline() {
 		stages = []int{pipelineStages, pipelineStages + 1, pipelineStages - 1}
+		if m.ofBytes {
+			stages = append(stages, bytesStages...)
+		}
 		if m.latency > 0 { // every other load of the loop waits with the one that says so
 			stages = []int{m.latency}
 		}

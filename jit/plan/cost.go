@@ -364,7 +364,7 @@ func (c at) gpu() (*estimate, *violation) {
 	if n := c.overlapRegisters(); n > 0 && !c.awaits(1) { // counted one by one
 		need = min(need, threads*n)
 	}
-	if wide && !c.takesTurns() && need > int64(t.RegistersPerSM) {
+	if wide && !c.takesTurns() && !c.sumsSteps() && need > int64(t.RegistersPerSM) {
 		return nil, &violation{what: "registers a block", need: need, have: int64(t.RegistersPerSM)}
 	}
 	e.perSM = min(int64(t.ThreadsPerSM)/threads, int64(t.BlocksPerSM), max(int64(t.RegistersPerSM)/(threads*each), 1))

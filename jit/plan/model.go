@@ -79,6 +79,10 @@ type model struct {
 	fine bool
 	// beyond: estimates beyond the limits of registers and shared memory are no violation (see Beyond).
 	beyond bool
+	// products is how many contractions there are, stepwise reports some that may have a sum of their own in each step.
+	// ofBytes: all are of elements of 8 bits.
+	products          int
+	stepwise, ofBytes bool
 	// contracts reports a contraction; pipelined, in a loop, whose loads can run ahead.
 	contracts, pipelined bool
 }
@@ -240,11 +244,14 @@ func (m *model) firstOnly(cond *ir.Value) []int {
 }
 
 func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
+	x, y := op.Args[0].Type, op.Args[1].Type
 	m.contracts = true
+	m.products++
+	m.ofBytes = (m.ofBytes || m.products == 1) && x.DType.Bits() == 8 && y.DType.Bits() == 8
+	m.stepwise = m.stepwise || block.F8(m.f, op, m.target)
 	if roles, ok := block.WgmmaRoles(op); ok {
 		m.roles[op] = roles
 	}
-	x, y := op.Args[0].Type, op.Args[1].Type
 	for _, a := range op.Over {
 		m.contracted[m.place[a]] = true
 		m.together[m.place[a]] = m.together[m.place[a]] || len(op.Over) > 1

@@ -74,15 +74,10 @@ func (m *model) persists(pins map[string]int64) ([]int, error) {
 	if m.occupancy > 0 || m.producer == 1 || m.deep || m.fine || !stays {
 		return []int{0}, nil
 	}
-	if m.stepwise() { // with the sums of a step beside, a thread of a team has no registers for a tile that is worth while
+	if m.stepwise { // with the sums of a step beside, a thread of a team has no registers for a tile that is worth while
 		return []int{0, alone}, nil
 	}
 	return []int{0, teams}, nil
-}
-
-// stepwise reports products that have a sum of their own in each step.
-func (m *model) stepwise() bool {
-	return slices.ContainsFunc(m.ops, func(s step) bool { return isContraction(s.op) && block.F8(m.f, s.op, m.target) })
 }
 
 // takesTurns reports a candidate of two teams.

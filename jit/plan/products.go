@@ -19,6 +19,9 @@ const joinedRegisters = 128
 // shared memory would not hold those of 128 x 128 up, which it does (an H200: 1.755 GHz of 1.98).
 const loadedClock = 0.885
 
+// turnedColumns is with how many columns of an instruction target.Turned8 was measured: with fewer, threads have less time to turn the next rows.
+const turnedColumns = 128
+
 // contract gives, for a contraction, its FLOP/s, by how much padding makes it
 // larger, and the bytes of shared memory traffic for each multiplication.
 func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
@@ -47,7 +50,7 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 			e /= loadedClock
 		}
 		if d.Bits() == 8 && c.roles[op].Across {
-			rate *= t.Turned8
+			rate *= t.Turned8 * min(1, float64(n)/turnedColumns)
 		}
 	case t.Has(target.Wgmma) && d != lang.F64:
 		rows = wgmmaRows
@@ -162,12 +165,26 @@ func (c at) oneDepth(op *ir.Op) bool {
 // inF8 reports a product of floats of 8 bits that are multiplied as they are.
 func (c at) inF8(op *ir.Op) bool { return block.F8(c.f, op, c.target) && c.byWarpgroups(op) }
 
+// sumsSteps reports a kernel of one product that has a sum for each step, whose two warpgroups a warpgroup that only copies gives its registers to.
+func (c at) sumsSteps() bool {
+	if !c.target.IsGPU() || c.products != 1 || c.warps != 2*teamWarps || c.occupancy > 1 || !c.stepwise || !c.allByWarpgroups() || !c.loadsOperands() {
+		return false
+	}
+	for _, s := range c.ops {
+		if isContraction(s.op) {
+			rows, _ := c.sides(s.op)
+			return rows%(2*wgmmaRows) == 0
+		}
+	}
+	return false
+}
+
 // stepSums is the registers of a thread for the sum of one step, beside the sum of all.
 func (c at) stepSums() int64 {
 	most := int64(0)
 	for _, s := range c.ops {
 		if isContraction(s.op) && c.inF8(s.op) {
-			most = max(most, c.count(c.tile(s.op.Result()), true)/c.threads())
+			most = max(most, c.count(c.tile(s.op.Result()), false)/c.threads())
 		}
 	}
 	return most

@@ -10,7 +10,7 @@ import (
 
 // registerLimit is the most registers a thread that live tiles may take: many threads share those of one multiprocessor.
 func (c at) registerLimit() int64 {
-	if c.takesTurns() {
+	if c.takesTurns() || c.sumsSteps() {
 		return teamRegisters
 	}
 	together := int64(max(c.occupancy, 1))
@@ -29,7 +29,7 @@ func (c at) threads() int64 { return int64(c.warps) * 32 }
 
 // registersPerThread is the most that live tiles take at once.
 func (c at) registersPerThread() int64 {
-	if c.takesTurns() {
+	if c.takesTurns() || c.sumsSteps() {
 		return c.accumulators()
 	}
 	most := int64(0)

@@ -108,11 +108,14 @@ func TestBlocksOfTF32GoThroughTiles(t *testing.T) {
 
 // Blocks that stay multiply floats of 8 bits too, each step with a sum of its own, and give the bits of blocks of one tile.
 func TestBlocksOfF8GoThroughTiles(t *testing.T) {
-	for _, transposed := range []bool{true, false} {
+	for _, c := range []struct {
+		transposed bool
+		columns    int64
+	}{{true, 128}, {true, 192}, {false, 128}} {
 		sizes := map[string]int64{"M": 150, "N": 272, "K": 208}
 		result := func(persist, most int) []byte {
-			p := plan.Plan{Extents: map[string]int64{"i": 128, "j": 128, "k": 64}, Warps: 8, Stages: 3, Persist: persist, Wgmma: block.WgmmaAlways}
-			f := parse(t, productText("f8e4m3", "f32", "", transposed))
+			p := plan.Plan{Extents: map[string]int64{"i": 128, "j": c.columns, "k": 64}, Warps: 8, Stages: 3, Persist: persist, Wgmma: block.WgmmaAlways}
+			f := parse(t, productText("f8e4m3", "f32", "", c.transposed))
 			f.Approx = true
 			for _, d := range f.Dims {
 				if d.Name != "M" {
@@ -141,7 +144,7 @@ func TestBlocksOfF8GoThroughTiles(t *testing.T) {
 		}
 		want := result(0, 0)
 		for most := 1; most <= 3; most++ {
-			require.Equal(t, want, result(1, most), "transposed=%t, %d blocks", transposed, most)
+			require.Equal(t, want, result(1, most), "%v, %d blocks", c, most)
 		}
 	}
 }
