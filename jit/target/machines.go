@@ -35,7 +35,8 @@ var machines = []Machine{
 	},
 
 	// H200. Limits: the device's own. Measured on it: DRAM (a device copy, 4,282 GB/s), L2Boxes (blocks that read the same
-	// tiles by the TMA), Tensor16 and Tensor32 (products), MmaSync16, MmaSync32, OneWarpgroup, Launch. The other rates: its data sheet.
+	// tiles by the TMA), Tensor16 and Tensor32 (products), MmaSync16, MmaSync32, OneWarpgroup, Launch. The other rates: its data sheet. Groups: those of
+	// the chip; 128 blocks in clusters of 4 took as long as two waves, so such clusters do not fill 128 of the 132 multiprocessors.
 	{
 		Name: "sm_90a", compute: 90, only: true, PTX: 80,
 		has:    MmaSync | MmaF64 | LongMmaF64 | CpAsync | Wgmma | TMA | Clusters | VectorAtomics | ConvertPairsE4M3 | DependentLaunch,
