@@ -77,7 +77,7 @@ func (c at) roundedReads(m, n int64) float64 {
 	all := c.warps & -c.warps // the power of two in it
 	across := block.RowWarps(int(ceilDiv(m, 16)), int(ceilDiv(n, 8)), all)
 	times := t.SharedBytesPerClock / t.RoundedBytesPerClock
-	return (1+times*float64(all/across))/float64(n) + (1+times*float64(across))/float64(m)
+	return (1+float64(times*float64(all/across)))/float64(n) + (1+float64(times*float64(across)))/float64(m)
 }
 
 // contractRate is the most FLOP/s of a contraction, and whether a matrix unit does it.
