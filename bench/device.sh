@@ -9,7 +9,7 @@
 # Summaries go to stdout; logs and tables to the folder that OUT names. bench times the
 # workloads that the words in WORKLOADS choose (`tilec bench list`), beside PyTorch, and holds them to
 # what is expected of the GPU; pins times what bench/trials.txt pins (TRIALS names another file), beside what
-# is planned, and leaves pins.json, an array for each line of it. JOBS is how many tests run at once (8).
+# is planned, and leaves pins.json, an array for each line of it, which `tilec bench spaces --add` keeps. JOBS is how many tests run at once (8).
 #
 # TOOLS=DIR with DIR/include/cuda.h and DIR/lib builds the driver's conformance
 # test with gorgonia.org/cu too. PTXAS=FILE takes an assembler along.

@@ -166,3 +166,21 @@ func TestWorseFiguresAreFound(t *testing.T) {
 		"11 instructions for each element, at most 10.3 may be",
 	}, bench.Figures{Spilled: 12, Missing: 1, Instructions: 11, Unit: "element"}.Worse(record))
 }
+
+// A product whose depth is no whole number of steps reads zeros behind its end, which the TMA gives where the tensor ends there: threads do not
+// clear the last stage again, which took a hundred stores, a fence and a barrier.
+func TestDepthThatEndsWithItsTensorIsNotCleared(t *testing.T) {
+	program, err := bench.Program()
+	require.NoError(t, err)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for _, name := range []string{"linear bf16 1000x1000x1000", "linear f32 1000x1000x1000"} {
+		launches, err := bench.Select(bench.Workloads(), []string{name})[0].Launches(program, machine)
+		require.NoError(t, err)
+		require.Len(t, launches, 1)
+		text, err := launches[0].PTX()
+		require.NoError(t, err)
+		assert.Contains(t, text, "cp.async.bulk.tensor", name)
+		assert.NotContains(t, text, "st.shared.", name)
+	}
+}

@@ -144,7 +144,13 @@ func (p *Program) endsInZeros(a *ir.Axis, load *ir.Op, dim int, loop *ir.Op) boo
 	// The range ends where the dimension does, or at a whole step.
 	hi, d := loop.Args[1].Def, load.Tensor.Shape[dim]
 	f := p.Access(load)[dim].Affine
-	if hi == nil || d != a.Dim || f.Offset != 0 || len(f.Scalars) > 0 || p.multiple(loop.Args[0])%a.Extent != 0 {
+	if hi == nil || f.Offset != 0 || len(f.Scalars) > 0 || p.multiple(loop.Args[0])%a.Extent != 0 {
+		return false
+	}
+	if hi.Code == lang.OpConst { // of a dimension that is known, or of a whole axis that is streamed
+		return d.Known() && hi.Const.Int == d.Value
+	}
+	if d != a.Dim {
 		return false
 	}
 	switch hi.Code {

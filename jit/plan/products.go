@@ -68,7 +68,7 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 		return rate, padded(many, 16) * padded(few, 8) * padded(k, depth) * c.depthPadding(op), 2 * e / float64(few)
 	}
 	padding = padded(m, rows) * padded(n, 8) * padded(k, depth) * c.depthPadding(op)
-	if d == lang.F32 && !c.byWarpgroups(op) {
+	if d == lang.F32 && !c.byWarpgroups(op) && len(c.operands) == 2 { // products of products, of which warps have whole rows, have not been timed
 		return rate, padding, e * c.roundedReads(m, n)
 	}
 	// Both are written once, A is read once.
@@ -82,11 +82,8 @@ func (c at) roundedReads(m, n int64) float64 {
 	t := &c.target
 	all := c.warps & -c.warps // the power of two in it
 	across := block.RowWarps(int(ceilDiv(m, 16)), int(ceilDiv(n, 8)), all)
-	if len(c.operands) > 2 { // products of products, of which warps have whole rows
-		across = int(min(int64(all), nextPow2(ceilDiv(m, 16))))
-	}
 	times := t.SharedBytesPerClock / t.RoundedBytesPerClock
-	return (1+times*float64(all/across))/float64(n) + (1+times*float64(across))/float64(m)
+	return (1+float64(times*float64(all/across)))/float64(n) + (1+float64(times*float64(across)))/float64(m)
 }
 
 // contractRate is the most FLOP/s of a contraction, and whether a matrix unit does it.

@@ -91,3 +91,15 @@ func TestSharedShare(t *testing.T) {
 	assert.EqualValues(t, (m.SharedPerBlock+1024)/2-1024, m.SharedShare(2))
 	assert.EqualValues(t, 0, m.SharedShare(1<<20))
 }
+
+// Clusters of one and two blocks fill a machine; of larger ones each group of multiprocessors has some left over.
+func TestClustersDoNotFillTheMachine(t *testing.T) {
+	m, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for blocks, sms := range map[int]int{0: 132, 1: 132, 2: 132, 4: 116, 8: 84} {
+		assert.Equal(t, sms, m.ClusterSMs(blocks), "%d", blocks)
+	}
+	old, err := target.Find("sm_80")
+	require.NoError(t, err)
+	assert.Equal(t, old.SMs, old.ClusterSMs(1))
+}

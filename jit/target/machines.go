@@ -35,7 +35,8 @@ var machines = []Machine{
 	},
 
 	// H200. Limits: the device's own. Measured on it: DRAM (a device copy, 4,282 GB/s), L2Boxes (blocks that read the same
-	// tiles by the TMA), Tensor16 and Tensor32 (products), MmaSync16, MmaSync32, OneWarpgroup, Turned8 (8192x4096x4096: 288 us of i8 and 280 of f8, of which 275 and 240 multiply), Launch. The other rates: its data sheet.
+	// tiles by the TMA), Tensor16 and Tensor32 (products), MmaSync16, MmaSync32, OneWarpgroup, Turned8 (8192x4096x4096: 288 us of i8 and 280 of f8, of which 275 and 240 multiply), Launch. The other rates: its data sheet. Groups: those of
+	// the chip; 128 blocks in clusters of 4 took as long as two waves, so such clusters do not fill 128 of the 132 multiprocessors.
 	{
 		Name: "sm_90a", compute: 90, only: true, PTX: 80,
 		has:    MmaSync | MmaF64 | LongMmaF64 | CpAsync | Wgmma | TMA | Clusters | VectorAtomics | ConvertPairsE4M3 | DependentLaunch,
@@ -65,8 +66,9 @@ var machines = []Machine{
 // of a product made these longer, on an H200; StageLatency and ExchangeLatency
 // are estimates (barriers, a write and a read of shared memory between them). TurnTime and TurnoverTime fit products of bf16 on an
 // H200: two teams of 128x192 with a bias, by PTX written by hand, 59.0 us (8192x768x3072) and 53.9 (8192x3072x768); two blocks of 128x128 a multiprocessor 55.3,
-// 66.0, 106.3, 188.2 us where the rest of the model has 46, 58, 99 and 185. RoundedBytesPerClock is what 24 of 27 products of f32 by mma.sync took on an
-// H200, whatever their tiles: 45 a clock of 1.98 GHz, within a tenth.
+// 66.0, 106.3, 188.2 us where the rest of the model has 46, 58, 99 and 185. TurnTime is a tenth
+// more than these say, for teams with tiles of 128 positions by 64 channels are 6 to 10 % faster than with 64 by 64 in pointwise convolutions that the memory bounds.
+// RoundedBytesPerClock has 20 of 29 products of f32 by mma.sync within a quarter of what an H200 took, whatever their tiles.
 var gpuTimes = Times{
 	LoadLatency: 0.7e-6, StepOverhead: 10e-9, DispatchTime: 0.4e-9, BlockOverhead: 0.5e-6,
 	L2BytesPerClock: 64, SharedBytesPerClock: 128, RoundedBytesPerClock: 45, Lanes: 128, SectorBytes: 32,
