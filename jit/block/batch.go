@@ -9,8 +9,8 @@ import "tilec/jit/layout"
 func (c *Product) spreadBatch(warps int) (warp []layout.Digit, among int) {
 	among = 1
 	for _, a := range c.Batch {
-		n := int(a.Extent)
-		f := min(n&-n, warps/among)
+		n, left := int(a.Extent), warps/among
+		f := min(n&-n, left&-left) // of three warps, none can have half of what there is
 		if f > 1 {
 			warp = append(warp, layout.Digit{Axis: a, Stride: 1, Size: f})
 			among *= f
