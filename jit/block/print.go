@@ -77,6 +77,8 @@ func (p *Program) String() string {
 	})
 	for _, a := range p.Func.Axes {
 		switch {
+		case a.Ranges != nil:
+			w.line("  axis %s: ranges of %s that lie in memory, whose last blocks may be partial", a.Name, a.Ranges.Of.Name)
 		case !p.Ragged(a):
 		case slices.Contains(p.RaggedGrid, a):
 			w.line("  axis %s: the last block may be partial, and has code of its own", a.Name)

@@ -316,27 +316,6 @@ func (c *Product) Home() layout.Layout {
 	return c.Result
 }
 
-// spreadBatch gives each warp products of its own, as far as there are as many at once, and the number of those that it shares nothing with.
-// What is left are the repetitions.
-func (c *Product) spreadBatch(warps int) (warp []layout.Digit, among int) {
-	among = 1
-	for _, a := range c.Batch {
-		n := int(a.Extent)
-		f := min(n&-n, warps/among)
-		if f > 1 {
-			warp = append(warp, layout.Digit{Axis: a, Stride: 1, Size: f})
-			among *= f
-		}
-		if n > f {
-			c.BatchReps = append(c.BatchReps, layout.Digit{Axis: a, Stride: max(f, 1), Size: n / max(f, 1)})
-		}
-	}
-	return warp, among
-}
-
-// Batches is how many products a warp computes one after the other.
-func (c *Product) Batches() int { return layout.Product(c.BatchReps) }
-
 // contiguousFirst moves to the front the axis along which an operand lies contiguous in memory.
 func (p *Program) contiguousFirst(axes []*ir.Axis, operands ...*ir.Value) []*ir.Axis {
 	for _, v := range operands {

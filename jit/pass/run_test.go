@@ -59,5 +59,5 @@ func TestFind(t *testing.T) {
 		assert.Equal(t, p.Name, got.Name)
 	}
 	_, err := Find("nothing")
-	assert.EqualError(t, err, `unknown pass "nothing": known are fold, topk, sink, cse, licm, empty, contract, matvec, ranges, dce, share, spill, stream, keep, bounds, flatten, shifts`)
+	assert.EqualError(t, err, `unknown pass "nothing": known are fold, topk, sink, cse, licm, empty, contract, matvec, ranges, dce, share, spill, stream, single, keep, bounds, flatten, shifts`)
 }

@@ -80,6 +80,9 @@ func (c at) distinct(s step) float64 {
 	n := 1.0
 	for i, a := range c.f.Axes {
 		has := slices.Contains(s.axes, i)
+		if slices.ContainsFunc(s.axes, func(j int) bool { r := c.f.Axes[j].Ranges; return r != nil && r.Of == a }) {
+			continue // each position along ranges is of one
+		}
 		if has && a.Kind != ir.Loop || a.Scalar && !slices.Contains(s.once, i) {
 			n *= float64(c.size[i])
 		}

@@ -42,6 +42,32 @@ body:
   store %y[%0, %1] = %7
 }
 `, 2*1000*4096*3000 + 1000*3000, 2*(1000*4096+4096*3000) + 4*(3000+1000*3000), func(m target.Machine) float64 { return 2 * 1000 * 4096 * 3000 / m.Tensor16 }},
+		{"a product in groups of rows, each of which is of one group", `kernel @k {
+  dim M = 1000
+  dim K = 4096
+  dim N = 3000
+  dim E = 8
+  tensor %x : in bf16[M, K]
+  tensor %w : in bf16[E, K, N]
+  tensor %ends : in i32[E]
+  tensor %y : out f32[M, N]
+  axis e : grid scalar E
+  axis i : grid M by BM = ? over ranges of e from ? to %ends[0]
+  axis j : grid N by BN = ?
+  axis k : whole K[0 .. 4096] by BK
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = index k : i32{k}
+  %3 = load %x[%0, %2] : bf16{i, k}
+  %8 = start e : i32
+  %4 = load %w[%8, %2, %1] : bf16{k, j}
+  %5 = dot %3, %4 over k : f32{i, j}
+  store %y[%0, %1] = %5
+}
+`, 2 * 1000 * 4096 * 3000, 2*(1000*4096+8*4096*3000) + 4*1000*3000, func(m target.Machine) float64 {
+			return (2*(1000*4096+8*4096*3000) + 4*1000*3000) / m.DRAM
+		}},
 		{"a few rows of a table, whose other rows are not read", `kernel @k {
   dim V = 50000
   dim C = 768

@@ -8,7 +8,7 @@ import (
 )
 
 // This file finds where the blocks of a grid over ranges in memory stand (ir.Ranges). Each thread goes through the ranges by itself and
-// counts their tiles: a range takes two instructions of memory, which the L1 has behind the first of 32 ranges, and ten others. So no
+// counts their tiles: a range takes twenty to forty instructions, one of them a load that the L1 has behind the first of 32 ranges. So no
 // launch before this one has to make a list of tiles, and the copying thread of a block that stays finds its tiles without the others.
 
 // rangesTogether is of how many ranges the bounds are loaded before they are looked at: as loads in flight at once.
