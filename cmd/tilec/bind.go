@@ -98,6 +98,9 @@ func (b *binding) args(precision string) (jit.Args, error) {
 
 // fill takes what the checkpoint of a folder gives; the command line wins where it names a scalar or a constant.
 func (b *binding) fill(dir string, device jit.Device) (*gpt.Filled, error) {
+	if inPage {
+		return nil, notInPage("--model")
+	}
 	ckpt, err := gpt.OpenWeights(dir)
 	if err != nil {
 		return nil, err

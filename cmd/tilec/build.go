@@ -92,6 +92,9 @@ of its @sizes. Its passes, which make fewer launches and smaller ones:
 			o.given = map[string]bool{"emit": cmd.Flags().Changed("emit"), "target": cmd.Flags().Changed("target"), "precision": cmd.Flags().Changed("precision")}
 			switch {
 			case o.bundle != "" || o.emit == "cubin":
+				if inPage {
+					return notInPage("--bundle")
+				}
 				return a.buildBundle(source(args[0]), args[1:], o)
 			case o.from == "tile":
 				return a.build(source(args[0]), args[1:], o)
