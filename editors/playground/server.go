@@ -112,7 +112,11 @@ func (s *Server) answer(ctx context.Context, c net.Conn) {
 	}
 	refused := status{500, err.Error()}
 	errors.As(err, &refused)
-	reply(c, refused.code, "text/plain; charset=utf-8", []byte(refused.text+"\n"))
+	_ = reply(c, refused.code, "text/plain; charset=utf-8", []byte(refused.text+"\n"))
+	// To close while something is unread would take the answer back.
+	if half, ok := c.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil && c.SetDeadline(time.Now().Add(time.Second)) == nil {
+		_, _ = io.CopyN(io.Discard, c, maxHead+maxBody)
+	}
 }
 
 // readRequest reads a request; one that is too large or makes no sense is a status.

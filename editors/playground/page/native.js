@@ -22,7 +22,10 @@ export class NativeBackend {
         return {
             done,
             write: bytes => {
-                last = last.then(async () => fetch(new URL("input/" + await number, this.#base), { method: "POST", body: bytes })).catch(() => {});
+                last = last.then(async () => {
+                    const response = await fetch(new URL("input/" + await number, this.#base), { method: "POST", body: bytes });
+                    await response.text();
+                }).catch(() => {}); // what ran has ended, and done says so
             },
             stop: () => stopper.abort(),
         };
@@ -31,18 +34,19 @@ export class NativeBackend {
     async #follow(command, signal, told, onOutput) {
         const response = await fetch(new URL("start", this.#base), { method: "POST", body: JSON.stringify(command), signal });
         if (!response.ok) throw new Error(await response.text());
-        let rest = "";
+        let rest = "", code;
         const decoder = new TextDecoder(), reader = response.body.getReader();
         for (;;) {
             const { done, value } = await reader.read();
-            if (done) throw new Error("tilec playground has ended");
+            if (done && code === undefined) throw new Error("tilec playground has ended");
+            if (done) return code;
             const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
             rest = lines.pop();
             for (const line of lines) {
                 const said = JSON.parse(line);
                 if (said.number) told(said.number);
                 if (said.fd) onOutput(said.fd, decode(said.bytes));
-                if (said.code !== undefined) return said.code;
+                if (said.code !== undefined) code = said.code;
             }
         }
     }
