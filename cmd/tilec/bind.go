@@ -340,6 +340,19 @@ func (b *binding) resolve(d typed.DType) lang.DType {
 	return t
 }
 
+// formatScalar is a number as parseScalar reads it.
+func formatScalar(l lang.Literal) string {
+	switch {
+	case l.DType.IsFloat():
+		return strconv.FormatFloat(l.Float, 'g', -1, 64)
+	case l.DType == lang.Bool:
+		return strconv.FormatBool(l.Int != 0)
+	case l.DType.IsSigned():
+		return strconv.FormatInt(l.Int, 10)
+	}
+	return strconv.FormatUint(uint64(l.Int), 10)
+}
+
 // parseScalar reads a number of a type.
 func parseScalar(d lang.DType, text string) (lang.Literal, error) {
 	l := lang.Literal{DType: d}

@@ -44,6 +44,9 @@ GPU. The files are in its list of examples, beside the standard library; nothing
 }
 
 func (a *app) playground(args []string, port int) error {
+	if port < 0 || port > 65535 {
+		return usageError{fmt.Errorf("the port is %d, must be from 0 to 65535", port)}
+	}
 	files, err := expand(args)
 	if err != nil {
 		return err

@@ -73,6 +73,7 @@ for (const [tab, has] of [["typed", "kernel shares"], ["passes", "after "], ["ir
 await page.click("#tab-run");
 for (const device of ["cpu", "emu"]) {
     await page.selectOption("#device", device);
+    await page.check("#check");
     await page.click("#go");
     await paneHas("are within their bounds");
     if (device === "emu") await paneHas("warp instructions");

@@ -17,8 +17,8 @@ const element = (tag, properties = {}, ...children) => {
 };
 
 const compileLimit = 20; // seconds that a stage may take
-const state = { tab: "ptx", function: "", kind: "", arguments: "", device: "cpu", check: true, limit: 20 };
-let backend, server, running = null, hasErrors = false, functions = [];
+const state = { tab: "ptx", function: "", kind: "", arguments: "", device: "cpu", check: false, limit: 20 };
+let backend, server, hasErrors = false, problems = [], functions = [];
 let answers = new Map(); // of commands, by what they were asked with, of this text
 
 const say = text => { $("status").textContent = text; };
@@ -59,6 +59,7 @@ function startServer() {
 }
 
 async function showProblems(all) {
+    problems = all;
     hasErrors = all.some(d => (d.severity ?? 1) === 1);
     editor.diagnostics(all);
     const text = editor.value;
@@ -331,7 +332,9 @@ function restore(s) {
     showTabs();
     shown++;
     $("pane").replaceChildren();
+    const same = editor.value === s.source;
     editor.set(s.source);
+    if (same && server) showProblems(problems); // the server has nothing new to say
 }
 
 $("share").addEventListener("click", async () => {

@@ -149,7 +149,7 @@ export function missing(message) {
         [/(\w+) is not known: give it by name/, m => `${m[1]}=64`],
         [/element type (\w+) of \w+ is not (?:known|bound)/, m => `${m[1]}=f32`],
         [/scalar (\w+): \w+ of \w+ is not given/, m => `${m[1]}=1`],
-        [/constant (\w+) of \w+ is not given/, m => `${m[1]}=1`],
+        [/constant (\w+) of \w+ is not given/, m => `${m[1]}=16`],
     ];
     for (const [form, give] of forms) {
         const m = message.match(form);
