@@ -16,14 +16,16 @@ add() { # GROUP FILE...
     local group=$1 name
     shift
     for f in "$@"; do
-        name=$(basename "$f")
+        name=${f//\//-} # two folders may have files of one name
         cp "$f" "$dir/examples/$name"
-        list+=("{\"group\": \"$group\", \"name\": \"${name%.tile}\", \"file\": \"$name\"}")
+        list+=("{\"group\": \"$group\", \"name\": \"$(basename "$f" .tile)\", \"file\": \"$name\"}")
     done
 }
 add "To begin with" cmd/tilec/starter/*.tile
 add "Tutorial" docs/tutorial/*.tile
 add "Cookbook" testdata/examples/*.tile
+add "Standard library" stdlib/*.tile
+add "Language models" gpt/*.tile
 (IFS=,; echo "[${list[*]}]") >"$dir/examples/index.json"
 
 if [ "${COMPRESS:-1}" = 1 ]; then

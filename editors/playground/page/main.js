@@ -139,10 +139,11 @@ const selection = () => ({ function: state.function, kind: state.kind, target: $
 // askWithSizes is ask, and fills in sizes that the program does not say and the user has not given.
 async function askWithSizes(args) {
     for (let tries = 0; ; tries++) {
-        const text = editor.value, r = await ask(args(selection()));
-        const more = r.code && r.code !== 0 && tries < 16 ? missing(r.stderr) : null;
-        if (!more || editor.value !== text || words($("sizes").value).some(w => w.split("=")[0] === more.split("=")[0])) return r;
-        $("sizes").value = [...words($("sizes").value), more].join(" ");
+        const text = editor.value, asked = args(selection()), r = await ask(asked);
+        const more = r.code && tries < 32 ? missing(r.stderr) : null;
+        if (!more || editor.value !== text) return r;
+        if (!words($("sizes").value).some(w => w.split("=")[0] === more.split("=")[0])) $("sizes").value = [...words($("sizes").value), more].join(" ");
+        else if (asked.join("\0") === args(selection()).join("\0")) return r; // what is there does not help
     }
 }
 

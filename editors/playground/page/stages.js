@@ -17,12 +17,12 @@ export const stages = [
         lines: (r, links, source) => typedLines(r.stdout, source),
     },
     {
-        id: "graph", title: "Launches", for: ["graph"], about: "the launches of the graph, before and after each pass that changes them",
+        id: "graph", title: "Launches", for: ["graph"], about: "the launches of the graph, and what each pass that makes fewer of them changes",
         args: s => build("graph", s),
-        lines: r => numbered(r.stdout),
+        lines: r => launchLines(r.stdout),
     },
     {
-        id: "passes", title: "IR by pass", for: ["kernel"], about: "the tile IR after the first pass that changes it, and what each pass behind it changes",
+        id: "passes", title: "IR by pass", for: ["kernel"], about: "the tile IR as it is built, and what each pass changes",
         args: s => ["build", "--emit=ir", "--dump-after=all", file, "--kernel", s.function, "--target", s.target, ...s.sizes],
         lines: (r, links) => passLines(r.stderr, links),
     },
@@ -107,27 +107,40 @@ function typedLines(text, source) {
     });
 }
 
-// passLines shows the first form as a whole, and then what each pass changed.
+// passLines reads the forms of a kernel that --dump-after prints.
 function passLines(text, links) {
     const forms = text.split(/^\/\/ ir: /m).slice(1).map(form => {
         const [title, ...rest] = form.trimEnd().split("\n");
         const named = title.match(/^(\S+), after (\S+)$/);
-        return named && { kernel: named[1], pass: named[2], text: rest.filter(l => !/^\d+ errors?$/.test(l)).join("\n") };
-    }).filter(Boolean);
+        return named && { of: named[1], title: named[1] + (named[2] === "build" ? ", as it is built" : ", after " + named[2]), text: rest.join("\n") };
+    });
+    return changes(forms.filter(Boolean), line => sourceOf(line, links));
+}
+
+// launchLines reads the forms of a graph that --emit=graph prints.
+function launchLines(text) {
+    const [first, ...rest] = text.split(/^after (?=\w+:\n)/m);
+    return changes([{ of: "graph", title: "as it is bound", text: first.trimEnd() }, ...rest.map(form => {
+        const [pass, ...lines] = form.trimEnd().split("\n");
+        return { of: "graph", title: "after " + pass.slice(0, -1), text: lines.join("\n") };
+    })], () => undefined);
+}
+
+// changes shows the first form of each thing as a whole, and of each behind it what differs from the one before.
+function changes(forms, sourceOf) {
     const out = [], before = new Map();
-    for (const { kernel, pass, text } of forms) {
-        const old = before.get(kernel);
-        before.set(kernel, text);
-        out.push({ text: `${kernel}, after ${pass}`, kind: "title" });
+    for (const { of, title, text } of forms) {
+        const old = before.get(of);
+        before.set(of, text);
+        out.push({ text: title, kind: "title" });
         if (old === undefined) {
-            out.push(...linkedLines(text, links));
+            out.push(...text.split("\n").map(text => ({ text, source: sourceOf(text) })));
             continue;
         }
         out.push(...around(differences(old, text)).map(([sign, line]) => ({
-            text: sign === "…" ? "  …" : sign + " " + line, source: sourceOf(line, links), kind: { "+": "added", "-": "removed" }[sign],
+            text: sign === "…" ? "  …" : sign + " " + line, source: sourceOf(line), kind: { "+": "added", "-": "removed" }[sign],
         })));
     }
-    if (out.length === 0) out.push({ text: "no pass changes this kernel: it is as the stage IR shows it", kind: "note" });
     return out;
 }
 

@@ -29,6 +29,11 @@ const ir = stages.find(s => s.id === "ir").lines({ stdout: "body:\n  %3 = load %
 assert.deepEqual(ir.map(l => l.source), [undefined, 6, undefined, 7]);
 const passes = stages.find(s => s.id === "passes").lines({ stderr: "// ir: f, after cse\na\nb\n\n// ir: f, after dce\na\nc\n\n" }, links);
 assert.deepEqual(passes.map(l => [l.kind, l.text]), [["title", "f, after cse"], [undefined, "a"], [undefined, "b"], ["title", "f, after dce"], [undefined, "  a"], ["removed", "- b"], ["added", "+ c"]]);
+const built = stages.find(s => s.id === "passes").lines({ stderr: "// ir: f, after build\na\n\n" }, links);
+assert.deepEqual(built.map(l => l.text), ["f, as it is built", "a"]);
+const graph = stages.find(s => s.id === "graph").lines({ stdout: "graph g, 2 launches\n  %0 = f(x)\n  %1 = f(x)\nafter cse:\ngraph g, 1 launches\n  %0 = f(x)\n" });
+assert.deepEqual(graph.map(l => [l.kind, l.text]), [["title", "as it is bound"], [undefined, "graph g, 2 launches"], [undefined, "  %0 = f(x)"], [undefined, "  %1 = f(x)"],
+    ["title", "after cse"], ["removed", "- graph g, 2 launches"], ["added", "+ graph g, 1 launches"], [undefined, "    %0 = f(x)"], ["removed", "-   %1 = f(x)"]]);
 assert.equal(placeIn("  main.tile:7  ld.global"), 6);
 assert.equal(placeIn("compile 3 ms"), undefined);
 assert.equal(missing("error[E0903]: the size of dimension N of f is not known: give it, as in N=1024"), "N=64");
