@@ -17,7 +17,7 @@ const element = (tag, properties = {}, ...children) => {
 };
 
 const compileLimit = 20; // seconds that a stage may take
-const state = { tab: "ptx", function: "", kind: "", arguments: "", device: "cpu", check: false, limit: 20 };
+const state = { tab: "ptx", function: "", kind: "", arguments: "", device: "cpu", check: false, debug: false, limit: 20 };
 let backend, server, hasErrors = false, problems = [], functions = [];
 let answers = new Map(); // of commands, by what they were asked with, of this text
 
@@ -245,16 +245,17 @@ function showBar() {
     const input = element("input", { id: "arguments", value: state.arguments, spellcheck: false, placeholder: "more, as x=randn[64,64] eps=1e-5; what is left out is random", ariaLabel: "arguments" });
     input.addEventListener("input", () => { state.arguments = input.value; });
     input.addEventListener("keydown", e => { if (e.key === "Enter") runNow("run"); });
-    const check = element("input", { type: "checkbox", id: "check", checked: state.check });
-    check.style.flex = "none";
-    check.style.minWidth = "0";
-    check.addEventListener("change", () => { state.check = check.checked; });
+    const box = (name, title) => {
+        const b = element("input", { type: "checkbox", id: name, checked: state[name] });
+        b.addEventListener("change", () => { state[name] = b.checked; });
+        return element("label", { title }, b, name);
+    };
     const go = element("button", { id: "go", className: "first", textContent: "Run" });
     go.addEventListener("click", () => runNow("run"));
     const tests = element("button", { id: "tests", textContent: "Run tests" });
     tests.addEventListener("click", () => runNow("test"));
     $("bar").replaceChildren(go, tests, element("label", {}, "on ", choice("device", devices)), element("label", {}, "for at most ", choice("limit", [[5, "5 s"], [20, "20 s"], [120, "2 min"]])),
-        element("label", { title: "judge every element by the bound that it has" }, check, "check"), input);
+        box("check", "judge every element by the bound that it has"), box("debug", "check what kernels assume of tiles, as they assert"), input);
 }
 
 async function runNow(what) {
@@ -264,7 +265,7 @@ async function runNow(what) {
     let r;
     for (let tries = 0; tries < 16; tries++) {
         const args = what === "test" ? ["test", file, "--json", "--device", state.device]
-            : ["run", file, state.function, "--json", "--device", state.device, ...profile, ...state.check ? ["--check"] : [], ...words($("sizes").value), ...words(state.arguments)];
+            : ["run", file, state.function, "--json", "--device", state.device, ...profile, ...state.check ? ["--check"] : [], ...state.debug ? ["--debug"] : [], ...words($("sizes").value), ...words(state.arguments)];
         answers.delete(args.join("\0"));
         r = await ask(args, Number(state.limit));
         const more = r.code && what === "run" ? missing(r.stdout + r.stderr) : null;
