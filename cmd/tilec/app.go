@@ -114,11 +114,17 @@ TILEC_CACHE is the folder of compiled kernels, or "off". NO_COLOR turns colours 
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	for _, command := range []func() *cobra.Command{
-		a.runCommand, a.scoreCommand, a.importCommand, a.testCommand, a.watchCommand, a.checkCommand, a.fmtCommand, a.lspCommand, a.buildCommand, a.explainCommand, a.benchCommand, a.tuneCommand, a.fuzzCommand, a.devicesCommand, a.doctorCommand, a.cacheCommand, a.initCommand, a.versionCommand,
-	} {
+	commands := []func() *cobra.Command{a.runCommand, a.testCommand, a.checkCommand, a.fmtCommand, a.lspCommand, a.buildCommand, a.explainCommand, a.devicesCommand, a.versionCommand}
+	if !inPage {
+		commands = []func() *cobra.Command{
+			a.runCommand, a.scoreCommand, a.importCommand, a.testCommand, a.watchCommand, a.checkCommand, a.fmtCommand, a.lspCommand, a.buildCommand, a.explainCommand, a.benchCommand, a.tuneCommand, a.fuzzCommand, a.devicesCommand, a.doctorCommand, a.cacheCommand, a.initCommand, a.playgroundCommand, a.versionCommand,
+		}
+	}
+	for _, command := range commands {
 		c := command()
-		completeFlags(c)
+		if !inPage {
+			completeFlags(c)
+		}
 		root.AddCommand(c)
 	}
 	return root

@@ -98,6 +98,9 @@ func (b *binding) args(precision string) (jit.Args, error) {
 
 // fill takes what the checkpoint of a folder gives; the command line wins where it names a scalar or a constant.
 func (b *binding) fill(dir string, device jit.Device) (*gpt.Filled, error) {
+	if inPage {
+		return nil, notInPage("--model")
+	}
 	ckpt, err := gpt.OpenWeights(dir)
 	if err != nil {
 		return nil, err
@@ -335,6 +338,19 @@ func (b *binding) resolve(d typed.DType) lang.DType {
 	}
 	b.types[d.Param] = t
 	return t
+}
+
+// formatScalar is a number as parseScalar reads it.
+func formatScalar(l lang.Literal) string {
+	switch {
+	case l.DType.IsFloat():
+		return strconv.FormatFloat(l.Float, 'g', -1, 64)
+	case l.DType == lang.Bool:
+		return strconv.FormatBool(l.Int != 0)
+	case l.DType.IsSigned():
+		return strconv.FormatInt(l.Int, 10)
+	}
+	return strconv.FormatUint(uint64(l.Int), 10)
 }
 
 // parseScalar reads a number of a type.

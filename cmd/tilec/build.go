@@ -76,7 +76,7 @@ func (a *app) buildCommand() *cobra.Command {
 ir, plan and ptx are of each kernel in the file (of its imports, when it has none of its own), for the sizes
 and element types given or, failing these, those of the kernel's @sizes. A kernel of which these say too little is
 left out, with a line on stderr that says what is missing; one that has no plan is an error, when the others have been
-built. Where nothing is left to build, that is an error. --dump-after takes the names of passes:
+built. Where nothing is left to build, that is an error. --dump-after takes build, for the IR before any pass, and the names of passes:
 ` + passes + `
 graph is of one graph, which --kernel names where the file has several, for the sizes and element types given, or those
 of its @sizes. Its passes, which make fewer launches and smaller ones:
@@ -92,6 +92,9 @@ of its @sizes. Its passes, which make fewer launches and smaller ones:
 			o.given = map[string]bool{"emit": cmd.Flags().Changed("emit"), "target": cmd.Flags().Changed("target"), "precision": cmd.Flags().Changed("precision")}
 			switch {
 			case o.bundle != "" || o.emit == "cubin":
+				if inPage {
+					return notInPage("--bundle")
+				}
 				return a.buildBundle(source(args[0]), args[1:], o)
 			case o.from == "tile":
 				return a.build(source(args[0]), args[1:], o)
@@ -110,7 +113,7 @@ of its @sizes. Its passes, which make fewer launches and smaller ones:
 	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
 	f.StringVar(&o.bundle, "bundle", "", "write the kernels, compiled for one target as ptx or cubin, to this new folder, with a manifest and a C header that say how to launch them")
 	a.jsonFlag(f, "print one JSON object")
-	f.StringVar(&o.dumpAfter, "dump-after", "", "print the IR to stderr wherever one of these passes changes it: a comma list, or all")
+	f.StringVar(&o.dumpAfter, "dump-after", "", "print the IR to stderr wherever one of these passes changes it, or as it is built: a comma list, or all")
 	precisionFlag(f, &o.precision)
 	return cmd
 }

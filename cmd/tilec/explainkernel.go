@@ -127,7 +127,7 @@ func givenTo(o jit.Options) string {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Consts)) {
-		words = append(words, fmt.Sprintf("%s=%v", name, o.Consts[name]))
+		words = append(words, name+"="+formatScalar(o.Consts[name]))
 	}
 	return strings.Join(words, " ")
 }

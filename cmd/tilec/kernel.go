@@ -85,6 +85,9 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		return err
 	}
 	if o.bisect {
+		if inPage {
+			return notInPage("--bisect")
+		}
 		return a.bisect(compiler, target, values, run)
 	}
 	stopLine := a.followRun(compiler, name)

@@ -33,6 +33,8 @@ var byHand = map[string]string{
 	"go build ":         "go test has built the same",
 	"cd ":               "it precedes what is run by hand",
 	"npm ":              "it needs Node.js and its registry",
+	"editors/":          "it needs Node.js, and tests in editors/playground do it",
+	"CHROMIUM=":         "it needs a browser",
 	"code ":             "it needs VS Code",
 	".ci/":              "it runs this test",
 	"tilec fuzz ":       "it takes minutes",

@@ -77,6 +77,9 @@ With --model DIR, the structs of a graph are the checkpoint's weights, by @name,
 				if set := flagsChanged(cmd, kernelFlags...); set != "" {
 					return usageError{fmt.Errorf("%s: only with the name of a kernel or graph to run", set)}
 				}
+				if inPage {
+					return notInPage("generating text")
+				}
 				return a.generate(source(args[0]), shared, text)
 			}
 			if set := flagsChanged(cmd, slices.DeleteFunc(slices.Clone(generateFlags), func(f string) bool { return f == "model" })...); set != "" {

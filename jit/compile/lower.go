@@ -99,6 +99,9 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		return nil, err
 	}
 	watch.Lap("build")
+	if with.dump != nil {
+		with.dump(log.Build, f)
+	}
 	if with.forms != nil {
 		with.form("", f)
 		with.dump = with.forms

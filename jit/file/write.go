@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"syscall"
 )
 
 // Write gives fill a buffered writer to a new file beside path and moves that
@@ -184,7 +183,7 @@ func WriteFolder(path string, fill func(dir string) error) (err error) {
 // what it gives is called. The signal then does what it would have done.
 func removeOnInterrupt(path string) (stop func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, s := range endings {
 		if !signal.Ignored(s) { // as under nohup: to ask for one that is ignored would let it through
 			signal.Notify(signals, s)
 		}

@@ -74,15 +74,22 @@ func Parse(value string, w io.Writer) (*Logs, error) {
 	return l, nil
 }
 
+// Build is what Dump's function is told of the IR that no pass has seen yet.
+const Build = "build"
+
 // DumpAfter prints the IR wherever one of the passes changes it: a comma list of
-// the names of passes, or `all`.
+// the names of passes, of `build` for the IR as it is made, or `all`.
 func (l *Logs) DumpAfter(passes string) error {
 	if l == nil || l.passes == nil {
 		return misuse.Unset("Logs.DumpAfter", "the logs are nothing that ParseLogs gave")
 	}
 	for _, name := range strings.Split(passes, ",") {
 		if name == "all" {
-			return l.DumpAfter(strings.Join(passNames(), ","))
+			return l.DumpAfter(strings.Join(append(passNames(), Build), ","))
+		}
+		if name == Build {
+			l.passes[name] = true
+			continue
 		}
 		if _, err := pass.Find(name); err != nil {
 			return err
