@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
+
+	"tilec/cmd/tilec/lsp/protocol"
 )
 
 // BenchmarkEdit is what the server does for one edit of a file of 5,000 lines: from the edit to its errors, and to what

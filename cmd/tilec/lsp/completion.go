@@ -6,18 +6,17 @@ import (
 	"sort"
 	"strings"
 
-	"go.lsp.dev/protocol"
-
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/lang"
 	"tilec/parser"
 )
 
 // completion lists what can stand at the cursor. The editor filters by what is
 // typed already.
-func (s *server) completion(p *protocol.TextDocumentPositionParams) ([]protocol.CompletionItem, error) {
+func (s *server) completion(p *protocol.TextDocumentPositionParams) ([]item, error) {
 	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
-		return []protocol.CompletionItem{}, nil
+		return []item{}, nil
 	}
 	text, offset := a.doc.lines.text, a.doc.lines.offset(p.Position)
 	from := offset
@@ -25,7 +24,7 @@ func (s *server) completion(p *protocol.TextDocumentPositionParams) ([]protocol.
 		from--
 	}
 	line := text[strings.LastIndexByte(text[:offset], '\n')+1 : offset]
-	c := &completion{items: []protocol.CompletionItem{}}
+	c := &completion{items: []item{}}
 	switch before := strings.TrimRight(text[:from], " \t"); {
 	case importPrefix(line) != nil:
 		c.files(a.doc.path, *importPrefix(line))
@@ -51,7 +50,7 @@ func (s *server) completion(p *protocol.TextDocumentPositionParams) ([]protocol.
 
 // completion collects items, each label once: what is nearer comes first.
 type completion struct {
-	items []protocol.CompletionItem
+	items []item
 	seen  map[string]bool
 }
 
@@ -63,14 +62,11 @@ func (c *completion) add(label string, kind protocol.CompletionItemKind, detail,
 		return
 	}
 	c.seen[label] = true
-	item := protocol.CompletionItem{Label: label, Kind: kind}
-	if detail != "" {
-		item.Detail = protocol.NewOptional(detail)
-	}
+	x := item{Label: label, Kind: kind, Detail: detail}
 	if doc != "" {
-		item.Documentation = &protocol.MarkupContent{Kind: protocol.MarkupKindMarkdown, Value: doc}
+		x.Documentation = &protocol.MarkupContent{Kind: protocol.MarkupKindMarkdown, Value: doc}
 	}
-	c.items = append(c.items, item)
+	c.items = append(c.items, x)
 }
 
 func (c *completion) words(ws []word, kind protocol.CompletionItemKind) {

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/jit/bug"
 	"tilec/lang"
 )
@@ -43,7 +43,7 @@ func (s *server) publishLoop(ctx context.Context) {
 }
 
 // unpublished is the diagnostics that the editor does not have yet.
-func (s *server) unpublished() (all []*protocol.PublishDiagnosticsParams) {
+func (s *server) unpublished() (all []*problems) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer func() {
@@ -53,7 +53,8 @@ func (s *server) unpublished() (all []*protocol.PublishDiagnosticsParams) {
 		}
 	}()
 	for u, d := range s.docs {
-		p := &protocol.PublishDiagnosticsParams{URI: u, Version: protocol.NewOptional(d.version), Diagnostics: s.diagnosticsOf(d)}
+		version := d.version
+		p := &problems{URI: u, Version: &version, Diagnostics: s.diagnosticsOf(d)}
 		text, err := json.Marshal(p, json.Deterministic(true), lenient)
 		if err != nil {
 			s.log("diagnostics of %s: %v", d.path, err)
@@ -67,7 +68,7 @@ func (s *server) unpublished() (all []*protocol.PublishDiagnosticsParams) {
 	for u := range s.published {
 		if s.docs[u] == nil { // closed: its errors are none of the editor's
 			delete(s.published, u)
-			all = append(all, &protocol.PublishDiagnosticsParams{URI: u, Diagnostics: []protocol.Diagnostic{}})
+			all = append(all, &problems{URI: u, Diagnostics: []problem{}})
 		}
 	}
 	return all
@@ -75,9 +76,9 @@ func (s *server) unpublished() (all []*protocol.PublishDiagnosticsParams) {
 
 // diagnosticsOf is the errors of a document. A file that it imports, and that
 // is not open, has its first error shown at the import.
-func (s *server) diagnosticsOf(d *document) []protocol.Diagnostic {
+func (s *server) diagnosticsOf(d *document) []problem {
 	a := s.of(d.uri)
-	out := []protocol.Diagnostic{}
+	out := []problem{}
 	elsewhere := map[string]bool{}
 	for _, x := range a.diags {
 		switch {
@@ -99,7 +100,7 @@ var severities = map[lang.Severity]protocol.DiagnosticSeverity{
 	lang.SeverityNote: protocol.DiagnosticSeverityInformation,
 }
 
-func (s *server) diagnostic(a *analysis, x *lang.Diagnostic) protocol.Diagnostic {
+func (s *server) diagnostic(a *analysis, x *lang.Diagnostic) problem {
 	message := x.Message
 	if x.Label != "" {
 		message += "\n" + x.Label
@@ -110,27 +111,27 @@ func (s *server) diagnostic(a *analysis, x *lang.Diagnostic) protocol.Diagnostic
 	if x.Fix != nil {
 		message += "\nhelp: " + x.Fix.Message
 	}
-	out := protocol.Diagnostic{
+	out := problem{
 		Range:    a.doc.lines.spanRange(x.At),
 		Severity: severities[x.Severity],
-		Code:     protocol.String(x.Code),
-		Source:   protocol.NewOptional("tilec"),
-		Message:  protocol.String(message),
+		Code:     x.Code,
+		Source:   "tilec",
+		Message:  message,
 	}
 	switch x.Code {
 	case lang.WarnUnused, lang.WarnUnusedAxis, lang.WarnUnusedParam, lang.WarnUnusedImport: // which editors fade
-		out.Tags = protocol.NewDiagnosticTags(protocol.DiagnosticTagUnnecessary)
+		out.Tags = []protocol.DiagnosticTag{protocol.DiagnosticTagUnnecessary}
 	}
 	for _, l := range x.Labels {
 		if at, ok := s.location(a, l.At); ok {
-			out.RelatedInformation = append(out.RelatedInformation, protocol.DiagnosticRelatedInformation{Location: at, Message: l.Text})
+			out.RelatedInformation = append(out.RelatedInformation, related{Location: at, Message: l.Text})
 		}
 	}
 	return out
 }
 
 // importedError shows an error of an imported file at the import.
-func (s *server) importedError(a *analysis, x *lang.Diagnostic) protocol.Diagnostic {
+func (s *server) importedError(a *analysis, x *lang.Diagnostic) problem {
 	at := lang.Span{Source: a.module.Source}
 	for i := len(a.module.Imports) - 1; i >= 0; i-- {
 		imp := a.module.Imports[i]
@@ -155,7 +156,7 @@ func (s *server) location(a *analysis, at lang.Span) (protocol.Location, bool) {
 	return protocol.Location{URI: u, Range: a.lines(at.Source).spanRange(at)}, true
 }
 
-// actionParams is what we need of protocol.CodeActionParams: the errors in the
+// actionParams is what we need of the protocol's CodeActionParams: the errors in the
 // range are known here.
 type actionParams struct {
 	TextDocument protocol.TextDocumentIdentifier `json:"textDocument"`
@@ -166,8 +167,8 @@ type actionParams struct {
 }
 
 // codeAction proposes the fixes of the errors in a range.
-func (s *server) codeAction(p *actionParams) ([]protocol.CodeAction, error) {
-	out := []protocol.CodeAction{}
+func (s *server) codeAction(p *actionParams) ([]proposed, error) {
+	out := []proposed{}
 	a := s.of(p.TextDocument.URI)
 	if a == nil || !wants(p.Context.Only, protocol.CodeActionKindQuickFix) {
 		return out, nil
@@ -189,12 +190,12 @@ func (s *server) codeAction(p *actionParams) ([]protocol.CodeAction, error) {
 		if changes == nil {
 			continue
 		}
-		out = append(out, protocol.CodeAction{
+		out = append(out, proposed{
 			Title:       title(x.Fix.Message),
-			Kind:        ref(protocol.CodeActionKindQuickFix),
-			Diagnostics: []protocol.Diagnostic{s.diagnostic(a, x)},
-			IsPreferred: ref(true),
-			Edit:        &protocol.WorkspaceEdit{Changes: changes},
+			Kind:        protocol.CodeActionKindQuickFix,
+			Diagnostics: []problem{s.diagnostic(a, x)},
+			IsPreferred: true,
+			Edit:        edited{Changes: changes},
 		})
 	}
 	return out, nil

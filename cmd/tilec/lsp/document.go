@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
+
+	"tilec/cmd/tilec/lsp/protocol"
 )
 
 // document is a text that is open in the editor. It hides the file of its name.
@@ -35,7 +36,7 @@ func (s *server) didOpen(p *protocol.DidOpenTextDocumentParams) error {
 	return nil
 }
 
-// changeParams is protocol.DidChangeTextDocumentParams with a change of either
+// changeParams is the protocol's DidChangeTextDocumentParams with a change of either
 // kind in one type: the whole text when it has no range.
 type changeParams struct {
 	TextDocument   protocol.VersionedTextDocumentIdentifier `json:"textDocument"`
@@ -66,7 +67,7 @@ func (s *server) didChange(p *changeParams) error {
 }
 
 // didClose forgets a document; its file counts again.
-func (s *server) didClose(p *protocol.DidCloseTextDocumentParams) error {
+func (s *server) didClose(p *documentParams) error {
 	delete(s.docs, p.TextDocument.URI)
 	s.changed()
 	return nil

@@ -3,8 +3,7 @@ package lsp
 import (
 	"strings"
 
-	"go.lsp.dev/protocol"
-
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/lang"
 	"tilec/parser"
 )
@@ -70,7 +69,7 @@ func commentRuns(a *analysis) [][2]uint32 {
 	return runs
 }
 
-// selectionParams is what we need of protocol.SelectionRangeParams.
+// selectionParams is what we need of the protocol's SelectionRangeParams.
 type selectionParams struct {
 	TextDocument protocol.TextDocumentIdentifier `json:"textDocument"`
 	Positions    []protocol.Position             `json:"positions"`

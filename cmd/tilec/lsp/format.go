@@ -4,8 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"go.lsp.dev/protocol"
-
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/lang"
 	"tilec/parser"
 )
@@ -40,7 +39,7 @@ func formatted(d *document) (string, error) {
 	return text, err
 }
 
-// rangeFormattingParams is what we need of protocol.DocumentRangeFormattingParams.
+// rangeFormattingParams is what we need of the protocol's DocumentRangeFormattingParams.
 type rangeFormattingParams struct {
 	TextDocument protocol.TextDocumentIdentifier `json:"textDocument"`
 	Range        protocol.Range                  `json:"range"`

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.lsp.dev/jsonrpc2"
-	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/gpt"
 	"tilec/stdlib"
 )
@@ -76,7 +76,7 @@ func TestHalfTyped(t *testing.T) {
 			h, err := s.hover(&p)
 			require.NoError(t, err)
 			if h != nil {
-				inside(*h.Range)
+				inside(h.Range)
 			}
 			_, err = s.definition(&p)
 			require.NoError(t, err)

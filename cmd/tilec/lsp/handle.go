@@ -6,8 +6,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"go.lsp.dev/jsonrpc2"
-	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
+
+	"tilec/cmd/tilec/lsp/protocol"
 )
 
 // The dispatch and the codec here are our own: those of package protocol know
@@ -108,7 +109,7 @@ func (codec) Unmarshal(data []byte, v any) error {
 
 func ref[T any](v T) *T { return &v }
 
-// initializeParams is what we need of protocol.InitializeParams.
+// initializeParams is what we need of the protocol's InitializeParams.
 type initializeParams struct {
 	RootURI          uri.URI `json:"rootUri"`
 	WorkspaceFolders []struct {

@@ -1,8 +1,7 @@
 package lsp
 
 import (
-	"go.lsp.dev/protocol"
-
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/lang"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"go.lsp.dev/jsonrpc2"
-	"go.lsp.dev/protocol"
 
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/lang"
 )
 
@@ -23,7 +23,7 @@ const (
 	planCommand = "tilec.lsp.plan"
 )
 
-// lens is protocol.CodeLens with arguments that are texts.
+// lens is the protocol's CodeLens with arguments that are texts.
 type lens struct {
 	Range   protocol.Range `json:"range"`
 	Command command        `json:"command"`

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/gpt"
 	"tilec/jit"
 	"tilec/stdlib"
@@ -476,7 +476,7 @@ func TestSameErrors(t *testing.T) {
 		got := s.diagnosticsOf(s.docs[doc])
 		require.Len(t, got, len(want), path)
 		for i, d := range want {
-			require.Equal(t, protocol.String(d.Code), got[i].Code, path)
+			require.Equal(t, d.Code, got[i].Code, path)
 			require.Equal(t, severities[d.Severity], got[i].Severity, path)
 			require.Equal(t, s.docs[doc].lines.position(d.At.Start), got[i].Range.Start, path)
 			require.Len(t, got[i].RelatedInformation, len(d.Labels), path)

@@ -3,8 +3,7 @@ package lsp
 import (
 	"strings"
 
-	"go.lsp.dev/protocol"
-
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/lang"
 )
 
@@ -120,7 +119,7 @@ func (c *completion) arguments(a *analysis, offset int) {
 func (c *completion) argument(p calleeParam, of string) {
 	c.add(p.name+" = ", protocol.CompletionItemKindField, p.text, "parameter of `"+of+"`")
 	if n := len(c.items); n > 0 && c.items[n-1].Label == p.name+" = " {
-		c.items[n-1].FilterText = protocol.NewOptional(p.name)
-		c.items[n-1].SortText = protocol.NewOptional(" " + p.name)
+		c.items[n-1].FilterText = p.name
+		c.items[n-1].SortText = " " + p.name
 	}
 }

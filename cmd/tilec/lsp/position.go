@@ -4,8 +4,7 @@ import (
 	"sort"
 	"unicode/utf8"
 
-	"go.lsp.dev/protocol"
-
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/lang"
 )
 

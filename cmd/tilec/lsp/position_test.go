@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.lsp.dev/protocol"
+
+	"tilec/cmd/tilec/lsp/protocol"
 )
 
 // A place is counted in UTF-16 code units from the beginning of its line, inside characters and of bytes that are none too.

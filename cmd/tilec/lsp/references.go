@@ -1,10 +1,10 @@
 package lsp
 
 import (
-	"go.lsp.dev/protocol"
+	"tilec/cmd/tilec/lsp/protocol"
 )
 
-// referenceParams is what we need of protocol.ReferenceParams.
+// referenceParams is what we need of the protocol's ReferenceParams.
 type referenceParams struct {
 	TextDocument protocol.TextDocumentIdentifier `json:"textDocument"`
 	Position     protocol.Position               `json:"position"`

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"go.lsp.dev/jsonrpc2"
-	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/lang"
 	"tilec/parser"
 )
@@ -22,7 +22,7 @@ func refused(format string, args ...any) error {
 	return jsonrpc2.NewError(requestFailed, fmt.Sprintf(format, args...))
 }
 
-// renameParams is what we need of protocol.RenameParams.
+// renameParams is what we need of the protocol's RenameParams.
 type renameParams struct {
 	TextDocument protocol.TextDocumentIdentifier `json:"textDocument"`
 	Position     protocol.Position               `json:"position"`
@@ -72,7 +72,7 @@ func (s *server) inLibrary(path string) bool {
 
 // rename gives the edits that call something by another name everywhere. It is refused where any name of the workspace
 // would then stand for something else, or a file have an error that it does not have.
-func (s *server) rename(p *renameParams) (*protocol.WorkspaceEdit, error) {
+func (s *server) rename(p *renameParams) (*edited, error) {
 	a := s.of(p.TextDocument.URI)
 	if a == nil {
 		return nil, refused("%s is not open", p.TextDocument.URI)
@@ -85,10 +85,10 @@ func (s *server) rename(p *renameParams) (*protocol.WorkspaceEdit, error) {
 		return nil, refused("%q cannot be a name: a name begins with a letter or _, and is no word of the language", p.NewName)
 	}
 	if p.NewName == x.text {
-		return &protocol.WorkspaceEdit{Changes: map[uri.URI][]protocol.TextEdit{}}, nil
+		return &edited{Changes: map[uri.URI][]protocol.TextEdit{}}, nil
 	}
 	c := renaming{s: s, from: x, to: p.NewName, edits: map[string][]lang.Span{}}
-	edit := &protocol.WorkspaceEdit{Changes: map[uri.URI][]protocol.TextEdit{}}
+	edit := &edited{Changes: map[uri.URI][]protocol.TextEdit{}}
 	for _, b := range s.filesNaming(a, x) {
 		for _, y := range b.occurrencesOf(x) {
 			at, ok := s.location(b, y.at)

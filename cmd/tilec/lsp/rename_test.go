@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
+
+	"tilec/cmd/tilec/lsp/protocol"
 )
 
 // rename gives the texts of the files after a rename, by their base names, or why it is refused.

@@ -3,13 +3,12 @@ package lsp
 import (
 	"strings"
 
-	"go.lsp.dev/protocol"
-
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/lang"
 )
 
 // hover says what stands under the cursor.
-func (s *server) hover(p *protocol.TextDocumentPositionParams) (*protocol.Hover, error) {
+func (s *server) hover(p *protocol.TextDocumentPositionParams) (*hovered, error) {
 	a := s.of(p.TextDocument.URI)
 	if a == nil {
 		return nil, nil
@@ -22,9 +21,9 @@ func (s *server) hover(p *protocol.TextDocumentPositionParams) (*protocol.Hover,
 	if x.source != "" {
 		text = code(x.source) + x.doc
 	}
-	return &protocol.Hover{
-		Contents: &protocol.MarkupContent{Kind: protocol.MarkupKindMarkdown, Value: strings.TrimSpace(text)},
-		Range:    ref(a.doc.lines.spanRange(x.at)),
+	return &hovered{
+		Contents: protocol.MarkupContent{Kind: protocol.MarkupKindMarkdown, Value: strings.TrimSpace(text)},
+		Range:    a.doc.lines.spanRange(x.at),
 	}, nil
 }
 
@@ -51,8 +50,8 @@ type documentParams struct {
 }
 
 // documentSymbol is the outline of a document.
-func (s *server) documentSymbol(p *documentParams) ([]protocol.DocumentSymbol, error) {
-	out := []protocol.DocumentSymbol{}
+func (s *server) documentSymbol(p *documentParams) ([]outlined, error) {
+	out := []outlined{}
 	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return out, nil
@@ -62,12 +61,12 @@ func (s *server) documentSymbol(p *documentParams) ([]protocol.DocumentSymbol, e
 		if !n.Place.IsValid() || n.Name == "" {
 			continue
 		}
-		x := protocol.DocumentSymbol{Name: n.Name, Detail: ref(keyword(d)), Kind: symbolKind(d),
+		x := outlined{Name: n.Name, Detail: keyword(d), Kind: symbolKind(d),
 			Range: a.doc.lines.spanRange(d.Span()), SelectionRange: a.doc.lines.spanRange(n.Place)}
 		if st, ok := d.(*lang.StructDecl); ok {
 			for _, f := range st.Fields {
 				if f.Name.Name != "" && f.Type != nil {
-					x.Children = append(x.Children, protocol.DocumentSymbol{Name: f.Name.Name, Detail: ref(f.Type.Place.Text()), Kind: protocol.SymbolKindField,
+					x.Children = append(x.Children, outlined{Name: f.Name.Name, Detail: f.Type.Place.Text(), Kind: protocol.SymbolKindField,
 						Range: a.doc.lines.spanRange(f.Place), SelectionRange: a.doc.lines.spanRange(f.Name.Place)})
 				}
 			}

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"go.lsp.dev/jsonrpc2"
-	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/jit/bug"
 )
 

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"go.lsp.dev/protocol"
-
+	"tilec/cmd/tilec/lsp/protocol"
 	"tilec/lang"
 )
 

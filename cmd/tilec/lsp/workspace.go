@@ -118,7 +118,7 @@ func (s *server) documentOf(path string) *document {
 	return nil
 }
 
-// symbolParams is what we need of protocol.WorkspaceSymbolParams.
+// symbolParams is what we need of the protocol's WorkspaceSymbolParams.
 type symbolParams struct {
 	Query string `json:"query"`
 }
