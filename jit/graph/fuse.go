@@ -60,6 +60,8 @@ func (r *rewriter) fuseInto(n int, role spec.Role) bool {
 		first := r.writes[v.Slot][0]
 		whole, alone := r.whole(first, v), len(r.reads[v.Slot]) == 1 && !r.results[v.Slot]
 		switch {
+		case role == spec.Source && whole && alone && (tiedToPlan(r.Calls[first].Spec) || tiedToPlan(r.Calls[n].Spec)):
+			r.refuse(first, n, errTied)
 		case !r.joinable(first, n):
 		case role == spec.Sink && whole:
 			done = r.sink(first, n, place)
@@ -287,6 +289,7 @@ var (
 	errHeavy    = errors.New("the second is not elementwise, and would compute the first, which has loops or products, several times")
 	errRows     = errors.New("a product of many rows reads its factors from memory ahead of time")
 	errOneByOne = errors.New("storing a part at places that are computed one by one takes longer than a launch")
+	errTied     = errors.New("one of them says how it runs, or assumes something of a scalar, which each run checks")
 	errRepeat   = errors.New("computing the first again in each block of the second takes longer than a launch")
 )
 
