@@ -218,7 +218,7 @@ func (p *pipeline) leaveLater(mine asm.Reg) {
 
 // leaveBefore hands back the stage of the step before, where there is one. What an arrival at another block's mbarrier has to order is that
 // this block has read its own stage, which is over by then: a release of the block's scope, which costs nothing. Of a release of the cluster's
-// scope ptxas makes a fence of the whole GPU, in each step: products of pairs took 1.4 to 1.8 times their time by that.
+// scope ptxas makes a fence of the whole GPU, in each step: products of pairs took 1.4 to 1.8 times their time with it.
 func (p *pipeline) leaveBefore() {
 	a, r, name := p.k.a, p.ring, "mbarrier.arrive.shared::cta.b64"
 	if p.k.paired() {
