@@ -38,12 +38,29 @@ func (c *Constant) Bytes(p *Program) int {
 // constantsLimit is the shared memory of a block for constants, in bytes: two such blocks share a multiprocessor.
 const constantsLimit = 100 << 10
 
+// roomForConstants is how many bytes constants may take: what the stages of loops leave to each of the blocks that the plan counts on.
+func (p *Program) roomForConstants() int {
+	if p.Resident == 0 {
+		return constantsLimit
+	}
+	left := int(p.Target.SharedShare(p.Resident)) - besideStages
+	for _, x := range p.Pipelines {
+		for _, c := range x.Copies {
+			left -= c.Tile.Bytes() * x.Stages
+		}
+	}
+	return min(left, constantsLimit)
+}
+
+// besideStages is how many bytes of shared memory a block may need beside its stages and constants.
+const besideStages = 2 << 10
+
 // loadConstants finds the constants that the kernel loads outside of loops and branches, by addresses that it knows at its start.
 func (p *Program) loadConstants() {
 	if !p.Dependent() || !p.Target.Has(target.CpAsync) {
 		return
 	}
-	total := 0
+	total, limit := 0, p.roomForConstants()
 	for _, op := range p.Func.Body.Ops {
 		if op.Code != lang.OpLoad || !op.Tensor.Constant || op.Else() != nil || op.Result().Type.IsScalar() || op.Tensor.DType.Packed() {
 			continue
@@ -53,7 +70,7 @@ func (p *Program) loadConstants() {
 			continue
 		}
 		c := p.constant(op, dims)
-		if c == nil || c.GroupBytes < 4 || total+c.Bytes(p) > constantsLimit { // cp.async moves 4, 8 or 16 bytes
+		if c == nil || c.GroupBytes < 4 || total+c.Bytes(p) > limit { // cp.async moves 4, 8 or 16 bytes
 			continue
 		}
 		total += c.Bytes(p)

@@ -175,6 +175,9 @@ func Run(p *block.Program, args Args, order Order) (err error) {
 			err = fmt.Errorf("kernel %s: %w", p.Func.Name, f.err)
 		}
 	}()
+	if p.Func.HasRanges() {
+		unsupported("a grid over ranges that lie in memory")
+	}
 	l := &launch{p: p, tensors: map[*ir.Tensor]*tensor{}, scalars: map[*ir.Value]ir.Const{}, spreads: map[string]*spread{}, permutations: map[string][]int{}, order: order}
 	l.size = func(d *ir.Dim) int64 {
 		if d.Known() {
