@@ -72,7 +72,7 @@ func TestConformanceOfBlocks(t *testing.T) {
 // TestConformanceVaried runs them under other plans than those that the planner chooses: no plan changes a result.
 func TestConformanceVaried(t *testing.T) {
 	seeds := 4
-	if testing.Short() {
+	if testing.Short() || jittest.OnEmulator(t) { // a minute for two of them
 		seeds = 2
 	}
 	for seed := range seeds {
