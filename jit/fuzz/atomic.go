@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilec/jit/ir"
@@ -115,6 +116,8 @@ func (m *machine) atomic(op *ir.Op) *tile {
 	if op.Old {
 		old = m.make(op.Result().Type)
 	}
+	// Elements that are found by reading may be met again, by a block that comes first: then no old value is known.
+	found := slices.ContainsFunc(op.Indices(), isRead)
 	i := 0
 	walk(m.sizesOf(axes), steps, func(at []int) {
 		where, outside, ok := m.place(op, a, args[:rank], at)
@@ -125,10 +128,18 @@ func (m *machine) atomic(op *ir.Op) *tile {
 		case outside: // old is 0
 		default:
 			m.update(op, a, where, args[rank:], at[rank:], old, i)
+			if found {
+				m.forget(old, i)
+			}
 		}
 		i++
 	})
 	return old
+}
+
+// isRead reports a value that is computed of what is loaded, or of what an atomic gave.
+func isRead(v *ir.Value) bool {
+	return v.Def != nil && (v.Def.Code == lang.OpLoad || v.Def.Code.IsAtomic() || slices.ContainsFunc(v.Def.Args, isRead))
 }
 
 // forget says that nothing is known of an old value.
