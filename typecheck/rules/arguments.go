@@ -30,6 +30,7 @@ type Call struct {
 	from  map[*typed.TypeParam]lang.Span
 }
 
+// NewCall begins a call of a callee, whose arguments are not typed yet.
 func (c *Checker) NewCall(in Caller, e *lang.CallExpr, to *Callee) *Call {
 	return &Call{Checker: c, In: in, Expr: e, To: to,
 		Exprs: make([]lang.Expr, len(to.Params)), Args: make([]Operand, len(to.Params)),
