@@ -21,6 +21,7 @@ import (
 	"tilec/jit/assembled"
 	"tilec/jit/cuda"
 	"tilec/jit/target"
+	"tilec/typecheck/typed"
 )
 
 var (
@@ -38,15 +39,7 @@ func TestMachineCodeIsNoWorse(t *testing.T) {
 	if testing.Short() {
 		t.Skip("assembles every workload")
 	}
-	tools, err := assembled.Find()
-	if errors.Is(err, assembled.ErrNoTools) && os.Getenv(cuda.AssemblerVariable) == "" {
-		t.Skip(err)
-	}
-	require.NoError(t, err)
-	program, err := bench.Program()
-	require.NoError(t, err)
-	machine, err := target.Find("sm_90a")
-	require.NoError(t, err)
+	tools, program, machine := assembling(t)
 	all := bench.Workloads()
 	if *words != "" {
 		all = bench.Select(all, []string{*words})
@@ -93,8 +86,9 @@ func TestMachineCodeIsNoWorse(t *testing.T) {
 	}
 }
 
-// Two blocks that share copies hand stages back to each other in every step, and wait for no fence there: no workload is planned so.
-func TestPairsOfBlocksWaitForNoFence(t *testing.T) {
+// assembling is what workloads are compiled and assembled with; without an assembler, where none is asked for, the test is skipped.
+func assembling(t *testing.T) (*assembled.Tools, *typed.Program, target.Machine) {
+	t.Helper()
 	tools, err := assembled.Find()
 	if errors.Is(err, assembled.ErrNoTools) && os.Getenv(cuda.AssemblerVariable) == "" {
 		t.Skip(err)
@@ -104,6 +98,12 @@ func TestPairsOfBlocksWaitForNoFence(t *testing.T) {
 	require.NoError(t, err)
 	machine, err := target.Find("sm_90a")
 	require.NoError(t, err)
+	return tools, program, machine
+}
+
+// Two blocks that share copies hand stages back to each other in every step, and wait for no fence there: no workload is planned so.
+func TestPairsOfBlocksWaitForNoFence(t *testing.T) {
+	tools, program, machine := assembling(t)
 	for _, w := range bench.Select(bench.Workloads(), []string{"linear_bias bf16 8192x768x2304"}) {
 		w.Pins = map[string]int64{"persist": 2, "cluster": 2}
 		figures, err := w.Figures(context.Background(), program, machine, tools)
