@@ -81,7 +81,9 @@ func kernel(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, err
 	}
 	b.body(k.Body)
 	if b.precision != "ieee" && !k.Approx {
-		coarsen(b.f)
+		own := *s
+		own.Fused = nil
+		coarsen(b.f, Rounded(b.f, own.Operands()))
 	}
 	return b.f, b.launch, checkRank(b.f)
 }

@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/spec"
 	"tilec/lang"
 )
 
 // This file applies the exactness rule of docs/language.md, "Numbers": what is computed in f32 only to be rounded to f16 or bf16 is
 // computed as exactly as that type can show. It is applied to each kernel as it is built, before kernels are launched as one and
-// before there is a plan, so that no plan and no fusion changes a result.
+// before there is a plan, so that no plan and no fusion changes a result. What a graph says of a kernel's results is in its layouts
+// (spec.Layout.Rounded): a result that other kernels only read to round it is used by a rounding too.
 //
 // A rounding to p bits does not show an error of 2^-(p+6) of the value: the result is within 0.5 + 1/64 units of the last place.
 // That is handed backward from the roundings, as an allowance: how far off a value may be, relative to itself. Products and quotients share theirs
@@ -23,6 +25,8 @@ const beyondPrecision = 6
 // Exactness is what the exactness rule finds of a kernel.
 type Exactness struct {
 	f *ir.Func
+	// rounded has the types to which what reads them rounds the elements of stored tensors.
+	rounded map[*ir.Tensor]lang.DType
 	// allowed is how far off a value may be, limits which use allows the least; a value that is not there has no use so far.
 	allowed map[*ir.Value]float64
 	limits  map[*ir.Value]*ir.Op
@@ -34,9 +38,26 @@ type Exactness struct {
 	changed bool
 }
 
-// ExactnessOf applies the rule to a kernel without marking anything.
-func ExactnessOf(f *ir.Func) *Exactness {
-	x := &Exactness{f: f, allowed: map[*ir.Value]float64{}, limits: map[*ir.Value]*ir.Op{}, positive: map[*ir.Value]bool{},
+// Rounded are the tensors of a kernel that are only read to be rounded, by the layouts of its operands.
+func Rounded(f *ir.Func, operands []spec.Operand) map[*ir.Tensor]lang.DType {
+	rounded := map[*ir.Tensor]lang.DType{}
+	n := 0
+	for _, o := range operands {
+		if !o.IsTensor {
+			continue
+		}
+		if o.Layout.Rounded.IsValid() {
+			rounded[f.Tensors[n]] = o.Layout.Rounded
+		}
+		n++
+	}
+	return rounded
+}
+
+// ExactnessOf applies the rule to a kernel without marking anything. Rounded has, of tensors of f32 that it stores and that are only read to be
+// rounded, to which type, f16 or bf16; it may be nil.
+func ExactnessOf(f *ir.Func, rounded map[*ir.Tensor]lang.DType) *Exactness {
+	x := &Exactness{f: f, rounded: rounded, allowed: map[*ir.Value]float64{}, limits: map[*ir.Value]*ir.Op{}, positive: map[*ir.Value]bool{},
 		leaves: map[*ir.Value]bool{}, fed: map[*ir.Value]bool{}}
 	x.findPositive()
 	x.findFed(f.Body, false)
@@ -63,6 +84,35 @@ func (x *Exactness) Fits(op *ir.Op) bool {
 // Limit is the use that allows a value the least; nil where there is none.
 func (x *Exactness) Limit(v *ir.Value) *ir.Op { return x.limits[v] }
 
+// Rounded is the type, bf16 or f16, to which a kernel rounds all that it makes of the elements of a tensor of f32 that it reads; Invalid where it does
+// anything else with one.
+func (x *Exactness) Rounded(t *ir.Tensor) lang.DType {
+	least, read := math.Inf(1), false
+	x.f.Walk(func(op *ir.Op) bool {
+		switch {
+		case op.Tensor != t:
+		case op.Code != lang.OpLoad:
+			least, read = 0, true
+		default:
+			by, used := x.allowed[op.Result()]
+			if used {
+				least = min(least, by)
+			}
+			read = true
+		}
+		return true
+	})
+	for _, d := range []lang.DType{lang.BF16, lang.F16} {
+		if read && least >= allowance(d) {
+			return d
+		}
+	}
+	return lang.Invalid
+}
+
+// allowance is how far off a value may be that is rounded to a type.
+func allowance(d lang.DType) float64 { return math.Ldexp(1, -d.Precision()-beyondPrecision) }
+
 // coarseError is how far off the coarse form of an operation is, relative to its value.
 func coarseError(op *ir.Op) float64 { return math.Ldexp(1, -op.Code.Row().Coarse) }
 
@@ -72,8 +122,8 @@ func (x *Exactness) compounds(op *ir.Op) bool {
 }
 
 // coarsen marks the operations of a kernel whose coarse form is within the rule.
-func coarsen(f *ir.Func) {
-	x := ExactnessOf(f)
+func coarsen(f *ir.Func, rounded map[*ir.Tensor]lang.DType) {
+	x := ExactnessOf(f, rounded)
 	f.Walk(func(op *ir.Op) bool {
 		op.Coarse = x.Fits(op)
 		return true
@@ -122,7 +172,13 @@ func (x *Exactness) operands(op *ir.Op) {
 		return
 	case lang.OpCast:
 		if d := op.Result().Type.DType; op.Args[0].Type.DType == lang.F32 && (d == lang.F16 || d == lang.BF16) {
-			x.allow(op.Args[0], math.Ldexp(1, -d.Precision()-beyondPrecision), op)
+			x.allow(op.Args[0], allowance(d), op)
+			return
+		}
+	case lang.OpStore:
+		if d := x.rounded[op.Tensor]; d.IsValid() {
+			pass(0, op.Indices()...)
+			x.allow(op.Stored(), allowance(d), op)
 			return
 		}
 	}

@@ -33,7 +33,7 @@ body:
   %6 = const 768 : i32
 `+body+"}\n")
 	require.NoError(t, err)
-	x := ExactnessOf(f)
+	x := ExactnessOf(f, nil)
 	var names []string
 	f.Walk(func(op *ir.Op) bool {
 		if x.Fits(op) {

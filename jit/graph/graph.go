@@ -103,7 +103,7 @@ func (b *binder) finish(out Value) (*Bound, error) {
 		b.use(r.View, len(p.Calls))
 		p.Outputs = append(p.Outputs, *r.View)
 	}
-	if b.joins && !b.opts.Separate {
+	if b.joins {
 		if err := p.rewrite(b.env, b.opts, b.runsAgain); err != nil {
 			return nil, err
 		}

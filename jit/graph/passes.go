@@ -17,13 +17,15 @@ type Pass struct {
 	// Doc says in a line what the pass does.
 	Doc string
 	run func(*rewriter)
+	// keepsCalls: each call is as many launches as before, so that the pass runs where all are to stay separate too.
+	keepsCalls bool
 	// Before and After are an example, which a test runs: a program whose graph g is bound to the sizes of its parameters, and
 	// its launches.
 	Source, Before, After string
 }
 
 // Passes are those of graphs, in the order in which they run.
-func Passes() []Pass { return []Pass{dce, cse, once, narrow, fuse, beside} }
+func Passes() []Pass { return []Pass{dce, cse, once, narrow, round, fuse, beside} }
 
 // rewriter rewrites the launches of a graph. Those that are gone stay in the list, without a specialisation, until the end.
 type rewriter struct {
@@ -55,9 +57,15 @@ func (b *Bound) rewrite(env *compile.Compiler, opts Options, keeps bool) error {
 		dump("", b.String())
 	}
 	for _, p := range Passes() {
+		if opts.Separate && !p.keepsCalls {
+			continue
+		}
 		if err := r.apply(p, dump); err != nil {
 			return err
 		}
+	}
+	if opts.Separate {
+		return nil
 	}
 	r.stayApart()
 	b.live()

@@ -51,6 +51,9 @@ func (b *Bound) line(c *Call) string {
 			if slices.Contains(c.Fills, i) {
 				text += " filled"
 			}
+			if d := o.Layout.Rounded; d.IsValid() {
+				text += " rounded to " + d.String()
+			}
 			stored = append(stored, text)
 		case o.Mode == lang.InOut:
 			read = append(read, "inout "+name+" "+b.view(&c.Tensors[i]))

@@ -36,6 +36,8 @@ type class struct {
 	elementwise, heavy, random bool
 	// cut: it reduces so much to one number that it is cut in two launches.
 	cut bool
+	// exactness is what the rule of exactness finds, once it was asked for.
+	exactness *build.Exactness
 }
 
 // pair is what is to be fused: the classes of both launches, and how.

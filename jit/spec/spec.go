@@ -94,6 +94,8 @@ type Layout struct {
 	Order []int
 	// As is the type of the elements, where it is another than the declared one, which it holds exactly: of an input of products alone.
 	As lang.DType
+	// Rounded is, of an output of f32 that launches only read to round it, to which type they do: f16 or bf16. See the rule of exactness (jit/build).
+	Rounded lang.DType
 }
 
 // Params is the kernel's parameters as a launch passes them: inputs and inouts, then outputs.
@@ -243,7 +245,7 @@ func (s *Spec) Key() Key {
 		}
 	}
 	for _, l := range s.Layouts {
-		fmt.Fprintf(&b, " %v/%d/%v/%d/%t/%v/%s", l.Contiguous, l.Inner, l.Divisors, l.Align, l.Constant, l.Order, l.As)
+		fmt.Fprintf(&b, " %v/%d/%v/%d/%t/%v/%s/%s", l.Contiguous, l.Inner, l.Divisors, l.Align, l.Constant, l.Order, l.As, l.Rounded)
 	}
 	names := make([]string, 0, len(s.Pins))
 	for n := range s.Pins {
