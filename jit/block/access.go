@@ -232,8 +232,11 @@ func (p *Program) StoreLayout(op *ir.Op) layout.Layout {
 			return home
 		}
 		run := op.Tensor.Held().Bytes(int64(home.Run(c, true)))
-		if n := inByte(op.Tensor); home.Run(c, false)%n != 0 && p.Vector(op.Tensor, dims, c) >= n {
+		switch v, held := p.Vector(op.Tensor, dims, c), home.Run(c, false); {
+		case held%inByte(op.Tensor) != 0 && v >= inByte(op.Tensor):
 			run = 0 // threads store whole bytes
+		case v < held: // what a thread holds of a sector takes it several accesses, and each of a warp's writes a part of every sector
+			run = op.Tensor.Held().Bytes(int64(v))
 		}
 		if run >= 32 || run >= op.Tensor.Held().Bytes(c.Extent) {
 			return home

@@ -10,7 +10,9 @@ import (
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -313,4 +315,18 @@ func shorter(f *ir.Func, dim string, size int64) *ir.Func {
 		}
 	}
 	return f
+}
+
+// Rows of a result that begin anywhere are stored element by element: a warp then takes as many neighbours as it has lanes, and not, in several
+// accesses, parts of the same sectors of many rows.
+func TestMisalignedResultsAreStoredInRows(t *testing.T) {
+	p := plan.Plan{Extents: map[string]int64{"i": 64, "j": 64, "k": 64}, Warps: 4, Stages: 3, Wgmma: block.WgmmaAlways}
+	f := aligned(parse(t, strings.Replace(productText("bf16", "f32", "", true), "N = ?", "N = 201", 1)))
+	differ(t, f, p, map[string]int64{"M": 70, "K": 64}, 1e-4, 100)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	program, err := Decide(f, &p, machine)
+	require.NoError(t, err)
+	store := f.Body.Ops[len(f.Body.Ops)-1]
+	require.Equal(t, layout.Lanes, layout.Reach(f.Axis("j"), program.StoreLayout(store).Lane))
 }
