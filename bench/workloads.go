@@ -174,6 +174,9 @@ func language() (all []Workload) {
 		}
 	}
 	all = append(all, linear(familyGELU, "linear_gelu", lang.BF16, 8192, 768, 3072), linear(familyHead, "head", lang.BF16, 8192, 768, 50304), linear(familyHead, "head", lang.BF16, 1, 768, 50304))
+	for _, m := range []int64{8192, 1024, 32, 1} { // the vocabulary of GPT-2, of which no row of logits begins where a line does
+		all = append(all, linear(familyHead, "head", lang.BF16, m, 768, 50257))
+	}
 	for _, s := range [][4]int64{{8, 12, 1024, 64}, {8, 12, 512, 64}, {8, 12, 256, 64}, {8, 12, 128, 64}, {4, 16, 4096, 64}, {4, 16, 4096, 128}, {2, 16, 16384, 128}} {
 		all = append(all, attention(familyAttention, lang.BF16, s[0], s[1], s[2], s[3]))
 	}
