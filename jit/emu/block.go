@@ -74,7 +74,7 @@ func (b *block) start(place [3]int) {
 		w.forgetUndefined()
 		w.acquired, w.turn, w.mixed = false, 0, false
 		w.clock.Start(b.cluster.time.Tick(), len(b.warps)*len(b.cluster.blocks), &b.cluster.time)
-		w.loose, w.dirty, w.gates = 0, 0, [warpSize]int{}
+		w.loose, w.dirty, w.gates, w.passed = 0, 0, [warpSize]int{}, 0
 		w.matrix.reset()
 		for lane := range w.async {
 			w.async[lane].reset()

@@ -298,6 +298,11 @@ func clusterBarrier(d *decoder, aligned bool) {
 				w.releaseLanes()
 				g.clock.Join(&w.clock)
 			}
+			for _, b := range w.block.cluster.barriers {
+				if b.fenced && b.shownIn == 0 && b.initThread/warpSize == w.slot {
+					b.shownIn = g.phase + 1
+				}
+			}
 			g.arrived[w.slot] |= w.active
 			for m := w.active; m != 0; m &= m - 1 {
 				w.gates[first(m)] = g.phase + 1
@@ -317,6 +322,7 @@ func clusterBarrier(d *decoder, aligned bool) {
 		}
 		if g.phase >= need {
 			w.clock.Join(&g.done)
+			w.passed = max(w.passed, need)
 			for m := w.active; m != 0; m &= m - 1 {
 				w.gates[first(m)] = 0
 			}

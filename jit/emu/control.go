@@ -118,7 +118,13 @@ func fence(d *decoder) {
 		proxyFence(d)
 		return
 	}
-	d.has("mbarrier_init")
+	if d.has("mbarrier_init") {
+		d.in.run = func(w *warp) {
+			for _, b := range w.block.cluster.barriers {
+				b.fenced = b.fenced || b.initThread/warpSize == w.slot
+			}
+		}
+	}
 	d.one("sc", "acq_rel", "acquire", "release")
 	if scope := d.must("cta", "cluster", "gpu", "sys"); scope == "gpu" || scope == "sys" {
 		d.synchronises()

@@ -22,6 +22,10 @@ type mbarrier struct {
 
 	initStretch uint32
 	initThread  int
+	// fenced: a fence.mbarrier_init came behind the initialisation. shownIn is the phase of the cluster's barrier, plus one, at which its warp then
+	// arrived: whoever has waited for that phase sees the mbarrier, though an arrival that is relaxed shows nothing else.
+	fenced  bool
+	shownIn int
 	clock       race.Clock // what the threads that arrived had seen
 	done        race.Clock // of the phases that are complete
 }
@@ -158,7 +162,7 @@ func (w *warp) mbarrierAt(s syntax.Space, address uint64, lane int) *mbarrier {
 		w.report(BarrierMisuse, 1<<lane, "there is no initialised mbarrier at shared address %#x", p.at)
 		return nil
 	}
-	if !w.thread(lane).After(b.initStretch, b.initThread) {
+	if shown := b.shownIn > 0 && w.passed >= b.shownIn; !shown && !w.thread(lane).After(b.initStretch, b.initThread) {
 		w.report(SharedRace, 1<<lane, "%s uses the mbarrier at shared address %#x that %s initialised, with no barrier between",
 			w.block.cluster.threadName(w.thread(lane).ID()), p.at, w.block.cluster.threadName(b.initThread))
 		b.initStretch = 0

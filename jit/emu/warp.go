@@ -44,6 +44,7 @@ type warp struct {
 	bulk      [warpSize]bulkQueue
 	matrix    matrixQueue
 	gates     [warpSize]int // phases of the cluster's barrier arrived at, plus one; 0 when waited for
+	passed    int           // the last of these that the warp has waited for
 	async     [warpSize]asyncQueue
 	near      *allocation // where the last global access was
 	traced    *race.Trace // of the last global access that was noted

@@ -65,8 +65,9 @@ func (k *kernel) startProducer() {
 		}
 		k.initialiseLoads(initialise)
 		a.Do("fence.mbarrier_init.release.cluster")
-		if k.paired() {
-			k.clusterBarrier()
+		if k.paired() { // nothing but the mbarriers is to be seen, and their fence has seen to that: a release would wait for a fence of the whole GPU
+			a.Do("barrier.cluster.arrive.relaxed.aligned")
+			a.Do("barrier.cluster.wait.acquire.aligned")
 		} else {
 			a.Do("bar.sync", asm.Int(0))
 		}
@@ -113,7 +114,31 @@ func (p *pipeline) fill() {
 		}
 		a.Set(phase, "mov.b32", asm.Int(1)) // at first all stages are empty
 		k.eachTile(k.firstTile(), k.walk.stride, []asm.Reg{stage, phase}, func(asm.Reg) { p.fillSteps(stage, phase) })
+		if k.paired() {
+			p.awaitReturns(stage, phase)
+		}
 	})
+}
+
+// awaitReturns keeps a block of a pair, whose shared memory the other one's warps arrive in, until they have given all stages back.
+func (p *pipeline) awaitReturns(stage, phase asm.Reg) {
+	a := p.k.a
+	a.Comment("the other block has given all stages back")
+	left, top := a.Reg(asm.B32), a.Label()
+	a.Set(left, "mov.b32", asm.Int(p.Stages))
+	begin := a.Here()
+	a.Place(top)
+	p.k.push(begin)
+	for _, x := range []asm.Reg{left, stage, phase} {
+		a.Changes(x)
+	}
+	for set := range p.Sets() {
+		p.wait(p.of(set, p.ring.empty), stage, phase)
+	}
+	p.advance(stage, phase)
+	a.Set(left, "sub.s32", left, asm.Int(1))
+	p.k.pop()
+	a.If(a.Op(asm.Pred, "setp.gt.s32", left, asm.Int(0))).Do("bra.uni", top)
 }
 
 // fillSteps emits the copies of all steps of a loop, from a stage on.

@@ -142,9 +142,6 @@ func (k *kernel) throughTiles() {
 	if k.Teams() == 1 {
 		k.storesAreRead()
 	}
-	if k.paired() { // the other block may still copy to this one, and arrive
-		k.clusterBarrier()
-	}
 }
 
 // storesAreRead waits until the copies that store results have read the shared memory.

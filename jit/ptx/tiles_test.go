@@ -249,6 +249,7 @@ func TestPairsOfBlocksShareCopies(t *testing.T) {
 					return
 				}
 				m := compile(t, f, &p, "sm_90a")
+				require.NotContains(t, m.Text, "barrier.cluster.arrive.release", "which waits for a fence of the whole GPU")
 				require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
 			})
 		}
