@@ -26,8 +26,8 @@ type mbarrier struct {
 	// arrived: whoever has waited for that phase sees the mbarrier, though an arrival that is relaxed shows nothing else.
 	fenced  bool
 	shownIn int
-	clock       race.Clock // what the threads that arrived had seen
-	done        race.Clock // of the phases that are complete
+	clock   race.Clock // what the threads that arrived had seen
+	done    race.Clock // of the phases that are complete
 }
 
 // mbarrierMark stands in the counts of pending copies where an mbarrier is.

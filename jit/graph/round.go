@@ -9,8 +9,8 @@ import (
 
 var round = Pass{
 	Name: "round", keepsCalls: true,
-	Doc:  "notes which results of f32 are only read to be rounded to f16 or bf16, and so need no more digits than that type shows",
-	run:  (*rewriter).roundAll,
+	Doc: "notes which results of f32 are only read to be rounded to f16 or bf16, and so need no more digits than that type shows",
+	run: (*rewriter).roundAll,
 	Source: `kernel double(x: f32[N]) -> y: f32[N]
     grid i in N by B
 {

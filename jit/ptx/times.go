@@ -25,7 +25,9 @@ func (k *kernel) leaveTimes() {
 		k.released = k.began
 	}
 	ended := k.now()
+	slot := a.Op(asm.B32, "and.b32", a.Op(asm.B32, "mov.u32", asm.Block), asm.Int(ir.TimesSlots-1))
 	to := a.Op(asm.B64, "cvta.to.global.u64", k.argument(ir.Param{Kind: ir.ParamTimes}))
+	to = a.Op(asm.B64, "mad.wide.u32", slot, asm.Int(ir.TimesSlotBytes), to)
 	first := a.Op(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
 	for _, t := range []struct {
 		way string

@@ -41,9 +41,11 @@ func (p *Program) clearTimes() error {
 	}
 	data := make([]byte, p.times.Size)
 	for i := range p.steps {
-		at := data[i*ir.TimesBytes:]
-		for _, least := range []int{ir.TimesBegan, ir.TimesFirstReleased} {
-			binary.LittleEndian.PutUint64(at[least:], ^uint64(0))
+		for slot := range ir.TimesSlots {
+			at := data[i*ir.TimesBytes+slot*ir.TimesSlotBytes:]
+			for _, least := range []int{ir.TimesBegan, ir.TimesFirstReleased} {
+				binary.LittleEndian.PutUint64(at[least:], ^uint64(0))
+			}
 		}
 	}
 	return p.device.Write(p.times, 0, data)
@@ -66,14 +68,32 @@ func (p *Program) Times() ([]LaunchTime, error) {
 	}
 	var times []LaunchTime
 	for i := range p.steps {
-		s, at := &p.steps[i], data[i*ir.TimesBytes:]
-		if s.empty || binary.LittleEndian.Uint64(at[ir.TimesEnded:]) == 0 {
+		s, at := &p.steps[i], data[i*ir.TimesBytes:(i+1)*ir.TimesBytes]
+		t := LaunchTime{Name: s.Spec.Name(), Plan: s.compiled.Plan.String(),
+			Began: ofSlots(at, ir.TimesBegan, false), FirstReleased: ofSlots(at, ir.TimesFirstReleased, false),
+			LastReleased: ofSlots(at, ir.TimesLastReleased, true), Ended: ofSlots(at, ir.TimesEnded, true)}
+		if s.empty || t.Ended == 0 {
 			continue
 		}
-		clock := func(word int) time.Duration { return time.Duration(binary.LittleEndian.Uint64(at[word:])) }
-		t := LaunchTime{Name: s.Spec.Name(), Plan: s.compiled.Plan.String(), Began: clock(ir.TimesBegan), FirstReleased: clock(ir.TimesFirstReleased), LastReleased: clock(ir.TimesLastReleased), Ended: clock(ir.TimesEnded)}
 		t.Work = s.compiled.Work(s.Spec, p.device.Target())
 		times = append(times, t)
 	}
 	return times, nil
+}
+
+// ofSlots is the least of a time that a launch's slots have at a word, or the last.
+func ofSlots(at []byte, word int, last bool) time.Duration {
+	found := ^uint64(0)
+	if last {
+		found = 0
+	}
+	for slot := range ir.TimesSlots {
+		t := binary.LittleEndian.Uint64(at[slot*ir.TimesSlotBytes+word:])
+		if last {
+			found = max(found, t)
+		} else {
+			found = min(found, t)
+		}
+	}
+	return time.Duration(found)
 }
