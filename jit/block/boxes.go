@@ -205,6 +205,9 @@ func (p *Program) nameMap(b *Box) {
 type BoxStore struct {
 	Tile *Tile
 	Box  *Box
+	// Lines is the layout in which threads bring elements from there, a warp neighbours, where rows of the tensor begin at no multiples of
+	// 16 bytes, as the TMA would need; Box is nil then.
+	Lines *layout.Layout
 	// Matrices is the rows that lanes name where instructions of four matrices bring the elements to the tile (storedMatrices);
 	// nil where threads store neighbours.
 	Matrices *layout.Layout
@@ -223,10 +226,15 @@ func (p *Program) storeByBoxes() {
 		return
 	}
 	for _, op := range p.Func.Body.Ops {
-		if op.Code == lang.OpStore && !op.Collides() {
-			if s := p.boxStore(op); s != nil {
-				p.Stores[op] = s
-			}
+		if op.Code != lang.OpStore || op.Collides() {
+			continue
+		}
+		s := p.boxStore(op)
+		if s == nil && p.Persist > 0 {
+			s = p.lineStore(op)
+		}
+		if s != nil {
+			p.Stores[op] = s
 		}
 	}
 }
@@ -259,11 +267,55 @@ func (p *Program) fillsSectors(v *ir.Value, dims []DimAccess, along *ir.Axis) bo
 	return false
 }
 
+// throughShared reports a store of a tile that can go through shared memory on its way, and the axis of its rows.
+func (p *Program) throughShared(op *ir.Op) (c *ir.Axis, ok bool) {
+	v := op.Stored()
+	c = Contiguous(p.Access(op))
+	return c, !op.Hint.Given() && c != nil && !p.Contended(op.Tensor) && v.Type.Has(c) && len(v.Type.Axes) == len(op.AccessAxes()) && !p.Cheap(v)
+}
+
+// lineStore finds how the threads of a block that stays store a tile in lines; nil where they cannot.
+func (p *Program) lineStore(op *ir.Op) *BoxStore {
+	c, ok := p.throughShared(op)
+	v, size := op.Stored(), op.Tensor.DType.Size()
+	if !ok || op.Tensor.Held().Packed() || op.Tensor.Shared || len(v.Type.Axes) != 2 || p.Func.HasRanges() || size != 2 && size != 4 {
+		return nil
+	}
+	rows := ir.Without(v.Type.Axes, []*ir.Axis{c})[0]
+	t := NewTile(op.Tensor.DType, []*ir.Axis{c, rows}, []int{int(c.Extent), int(rows.Extent)}, true)
+	t.panel()
+	if !t.boxed() {
+		return nil
+	}
+	// A warp has neighbours of one panel, and no register is of several.
+	columns := min(t.Width()/size, layout.Lanes)
+	each := layout.Lanes / columns
+	if t.Extents[0]%columns != 0 || t.Extents[1]%(each*p.Warps) != 0 {
+		return nil
+	}
+	l := layout.Layout{Lane: digits(c, 1, columns), Warp: digits(rows, each, p.Warps)}
+	l.Lane = append(l.Lane, digits(rows, 1, each)...)
+	l.Reg = []layout.Digit{{Axis: rows, Stride: each * p.Warps, Size: t.Extents[1] / (each * p.Warps)}, {Axis: c, Stride: columns, Size: t.Extents[0] / columns}}
+	s := &BoxStore{Tile: t, Lines: &l, Parts: 1}
+	if m, turned, ok := storedMatrices(p.Homes[v], t); ok {
+		s.Matrices, s.Turned = &m, turned
+	}
+	return s
+}
+
+// digits are those that count n positions along an axis, a power of two, every so many.
+func digits(a *ir.Axis, stride, n int) (all []layout.Digit) {
+	for ; n > 1; n, stride = n/2, stride*2 {
+		all = append(all, layout.Digit{Axis: a, Stride: stride, Size: 2})
+	}
+	return all
+}
+
 // boxStore fits boxes to a store; nil where that cannot be.
 func (p *Program) boxStore(op *ir.Op) *BoxStore {
 	v, dims := op.Stored(), p.Access(op)
-	c := Contiguous(dims)
-	if op.Hint.Given() || c == nil || p.fillsSectors(v, dims, c) || p.Contended(op.Tensor) || !v.Type.Has(c) || len(v.Type.Axes) != len(op.AccessAxes()) || p.Cheap(v) {
+	c, ok := p.throughShared(op)
+	if !ok || p.fillsSectors(v, dims, c) {
 		return nil
 	}
 	var within *ir.Axis

@@ -149,7 +149,11 @@ func (w *printer) op(op *ir.Op) {
 		if s.Parts > 1 {
 			how += fmt.Sprintf(", in %d parts", s.Parts)
 		}
-		w.line("  store %s by the TMA: %s, %s%s", op.Tensor.Name, s.Tile, s.Box.Map, how)
+		if s.Lines != nil {
+			w.line("  store %s in lines, through shared memory: %s, %s%s", op.Tensor.Name, s.Tile, s.Lines, how)
+		} else {
+			w.line("  store %s by the TMA: %s, %s%s", op.Tensor.Name, s.Tile, s.Box.Map, how)
+		}
 	}
 	for _, c := range w.RowCopies[op] {
 		ahead := ""

@@ -32,7 +32,7 @@ func (p *Program) Verify() error {
 		return fmt.Errorf("the stages of a loop take %d bytes of shared memory, of at most %d", room, p.Target.SharedPerBlock)
 	}
 	for op, s := range p.Stores {
-		if err := s.Box.fills(s.Tile, 1); err != nil {
+		if err := s.verify(); err != nil {
 			return fmt.Errorf("the store to %s: %w", op.Tensor.Name, err)
 		}
 	}
@@ -81,6 +81,22 @@ func (p *Program) holds(l layout.Layout, axes []*ir.Axis) error {
 		if int64(next) < a.Extent {
 			return fmt.Errorf("which has %d of %d positions along %s", next, a.Extent, a.Name)
 		}
+	}
+	return nil
+}
+
+// verify checks that boxes, or lines, fill a stored tile.
+func (s *BoxStore) verify() error {
+	if s.Lines == nil {
+		return s.Box.fills(s.Tile, 1)
+	}
+	for i, a := range s.Tile.Axes {
+		if n := s.Lines.Physical(a); n != s.Tile.Extents[i] {
+			return fmt.Errorf("the lines have %d positions along %s, and the tile %d", n, a.Name, s.Tile.Extents[i])
+		}
+	}
+	if n := layout.Reach(s.Tile.Contiguous(), s.Lines.Lane, s.Lines.Warp) * s.Tile.DType.Size(); n > s.Tile.Width() {
+		return fmt.Errorf("a warp's neighbours take %d bytes, of panels of %d", n, s.Tile.Width())
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
@@ -88,7 +89,7 @@ func (k *kernel) storeBoxes(op *ir.Op) bool {
 	values := k.stored(op, k.Homes[v])
 	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
 	for part := range s.Parts {
-		if part > 0 {
+		if part > 0 && s.Lines == nil {
 			k.storesAreRead()
 		}
 		t.base = k.a.Register(k.a.Add(k.sharedBase(), asm.Int(t.at-part*size)))
@@ -99,12 +100,16 @@ func (k *kernel) storeBoxes(op *ir.Op) bool {
 			k.writeEach(t, v, k.Homes[v], in, values, nil)
 		}
 		k.reading(t.buffer)
+		if s.Lines != nil {
+			k.storeLines(op, t, s, part)
+			continue
+		}
 		k.eachBox(s.Box, t, part, s.Parts, func(tile asm.Reg, to asm.Box) {
 			k.a.If(first).Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", len(to.At)), to, asm.At(tile))
 		})
 		k.a.If(first).Do("cp.async.bulk.commit_group")
 	}
-	if ops := k.Func.Body.Ops; k.Tiles == nil || op != ops[len(ops)-1] { // else whoever uses the memory next waits
+	if ops := k.Func.Body.Ops; s.Lines == nil && (k.Tiles == nil || op != ops[len(ops)-1]) { // else whoever uses the memory next waits
 		k.storesAreRead()
 	}
 	k.release(t.buffer)
@@ -134,8 +139,36 @@ func (k *kernel) writeMatrices(t *sharedTile, s *block.BoxStore, part int, home 
 		}
 		k.a.Do(store, to.at(i), quad)
 	}
-	k.a.Do("fence.proxy.async.shared::cta")
+	if t.Async {
+		k.a.Do("fence.proxy.async.shared::cta")
+	}
 }
+
+// storeLines stores a part of a tile from shared memory, each warp neighbours.
+func (k *kernel) storeLines(op *ir.Op, t *sharedTile, s *block.BoxStore, part int) {
+	l, axes := *s.Lines, block.IndexAxes(op)
+	from, to := k.accessing(t, l), k.addressing(op, l)
+	class := map[int]asm.Class{2: asm.B16, 4: asm.B32}[t.DType.Size()]
+	load, store := fmt.Sprintf("ld.shared.b%d", 8*t.DType.Size()), fmt.Sprintf("st.global.b%d", 8*t.DType.Size())
+	var regs []int
+	for r := range l.Regs() {
+		if s.PartOf(l.RegCoord(r, t.Contiguous())) == part {
+			regs = append(regs, r)
+		}
+	}
+	for some := range slices.Chunk(regs, linesAtOnce) {
+		xs := make([]asm.Reg, len(some))
+		for i, r := range some {
+			xs[i] = k.a.Op(class, load, from.at(r))
+		}
+		for i, r := range some {
+			k.a.If(k.both(k.mask(l, axes, r), to.inside(r))).Do(store, to.at(r).addr(), xs[i])
+		}
+	}
+}
+
+// linesAtOnce is how many elements a thread brings from shared memory before it stores the first of them.
+const linesAtOnce = 8
 
 // boxPosition is where a box begins along one dimension of its tensor, 32 bits.
 func (k *kernel) boxPosition(d block.DimAccess) asm.Number {

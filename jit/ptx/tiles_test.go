@@ -331,3 +331,35 @@ func TestMisalignedResultsAreStoredInRows(t *testing.T) {
 	store := f.Body.Ops[len(f.Body.Ops)-1]
 	require.Equal(t, layout.Lanes, layout.Reach(f.Axis("j"), program.StoreLayout(store).Lane))
 }
+
+// Blocks that stay store results whose rows begin anywhere in lines, through shared memory, and give what blocks of one tile give.
+func TestBlocksThatStayStoreLines(t *testing.T) {
+	for _, c := range []struct {
+		result              string
+		rows, columns       int64
+		tile                [2]int64
+		warps, most, stages int
+		persist             int
+	}{
+		{"f32", 300, 201, [2]int64{128, 128}, 4, 1, 3, 2}, {"f32", 300, 457, [2]int64{128, 192}, 4, 2, 4, 2}, {"f32", 70, 131, [2]int64{64, 48}, 4, 3, 3, 1},
+		{"bf16", 300, 201, [2]int64{128, 128}, 4, 1, 3, 2}, {"bf16", 5, 203, [2]int64{128, 192}, 4, 2, 4, 2}, {"f32", 258, 198, [2]int64{128, 128}, 8, 2, 3, 1},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": 64}, Warps: c.warps, Stages: c.stages, Persist: c.persist, Wgmma: block.WgmmaAlways}
+			text := strings.NewReplacer("N = ?", fmt.Sprint("N = ", c.columns), "K = ?", "K = 136").Replace(productText("bf16", "f32", "", true))
+			if c.result == "bf16" {
+				text = strings.NewReplacer("%c : out f32", "%c : out bf16", "  store %c[%0, %1] = %12", "  %13 = cast %12 : bf16{i, j}\n  store %c[%0, %1] = %13").Replace(text)
+			}
+			f := aligned(parse(t, text))
+			differWith(t, f, p, map[string]int64{"M": c.rows}, 1.0/128, 100, func(m *Module) {
+				require.Positive(t, m.Most)
+				m.Most = c.most
+			})
+			m := compile(t, f, &p, "sm_90a")
+			require.Contains(t, m.Text, "st.global")
+			report := requireAssembles(t, m.Text, "sm_90a")
+			require.NotContains(t, report, "C75")
+			require.NotContains(t, report, "ignored", "of setmaxnreg")
+		})
+	}
+}

@@ -284,6 +284,10 @@ func (w *warp) storeBoxes(op *ir.Op, s *block.BoxStore) {
 			to.put(t.Offset(row, column)-part*size, t.DType, cells[i].Const)
 		}
 		w.meet("have stored to shared memory for "+op.Tensor.Name, nil)
+		if s.Lines != nil {
+			w.storeLines(op, s, part, func(offset int) ir.Const { return to.get(offset-part*size, t.DType) })
+			continue
+		}
 		if w.n > 0 {
 			continue
 		}
@@ -327,4 +331,16 @@ func (b *blockState) keptAt(w *warp, t *ir.Tensor, n int64) ir.Const {
 		failf("warp %d loads an element of %s that warp %d has stored, and the two have not met since", w.n, t.Name, by[0])
 	}
 	return x.room.get(int(n)*t.Held().Size(), t.DType.WholeBytes())
+}
+
+// storeLines stores what a warp brings from shared memory of a part of a tile, given what lies at an offset of the tile.
+func (w *warp) storeLines(op *ir.Op, s *block.BoxStore, part int, at func(offset int) ir.Const) {
+	axes, data := op.Stored().Type.Axes, w.block.tensor(op.Tensor)
+	coords, _ := w.block.l.spreadOf(*s.Lines, axes).of(w)
+	w.each(op, *s.Lines, op.AccessAxes(), func(i int, n int64) {
+		coord := func(a *ir.Axis) int { return int(coords[slices.Index(axes, a)][i]) }
+		if n >= 0 && s.PartOf(coord(s.Tile.Contiguous())) == part {
+			data.put(n, at(s.Tile.Offset(s.Tile.Place(coord))))
+		}
+	})
 }
