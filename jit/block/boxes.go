@@ -246,7 +246,11 @@ const addressReach = 1 << 23
 // fillsSectors reports a tile that its threads store as fast themselves: of a product whose rows they name so that they fill
 // sectors along an axis, in a part of the tensor that their addresses reach. (What such threads wrote of f32 to shared memory, rows of
 // 128 bytes, would share banks.)
-func (p *Program) fillsSectors(v *ir.Value, dims []DimAccess, along *ir.Axis) bool {
+func (p *Program) fillsSectors(op *ir.Op, along *ir.Axis) bool {
+	v, dims := op.Stored(), p.Access(op)
+	if p.Vector(op.Tensor, dims, along) < p.Homes[v].Run(along, false) {
+		return false // what a thread has of a sector takes it several accesses
+	}
 	span := int64(0)
 	for _, d := range dims {
 		for _, term := range d.Affine.Terms {
@@ -278,7 +282,7 @@ func (p *Program) throughShared(op *ir.Op) (c *ir.Axis, ok bool) {
 func (p *Program) lineStore(op *ir.Op) *BoxStore {
 	c, ok := p.throughShared(op)
 	v, size := op.Stored(), op.Tensor.DType.Size()
-	if !ok || op.Tensor.Held().Packed() || op.Tensor.Shared || len(v.Type.Axes) != 2 || p.Func.HasRanges() || size != 2 && size != 4 {
+	if !ok || p.fillsSectors(op, c) || op.Tensor.Held().Packed() || op.Tensor.Shared || len(v.Type.Axes) != 2 || p.Func.HasRanges() || size != 2 && size != 4 {
 		return nil
 	}
 	rows := ir.Without(v.Type.Axes, []*ir.Axis{c})[0]
@@ -315,7 +319,7 @@ func digits(a *ir.Axis, stride, n int) (all []layout.Digit) {
 func (p *Program) boxStore(op *ir.Op) *BoxStore {
 	v, dims := op.Stored(), p.Access(op)
 	c, ok := p.throughShared(op)
-	if !ok || p.fillsSectors(v, dims, c) {
+	if !ok || p.fillsSectors(op, c) {
 		return nil
 	}
 	var within *ir.Axis

@@ -79,9 +79,8 @@ func (p *Program) goThroughTiles() {
 
 // storedAsHeld reports a store whose threads write what they hold, without shared memory between.
 func (p *Program) storedAsHeld(op *ir.Op) bool {
-	v, dims := op.Stored(), p.Access(op)
-	c := Contiguous(dims)
-	return c != nil && v.Type.Has(c) && p.fillsSectors(v, dims, c)
+	c := Contiguous(p.Access(op))
+	return c != nil && op.Stored().Type.Has(c) && p.fillsSectors(op, c)
 }
 
 // pair is how many blocks share copies.
