@@ -84,8 +84,8 @@ func (k *kernel) place(rest asm.Reg) []asm.Reg {
 		numbers[i] = rest
 		if i > 0 {
 			blocks := k.blocksOf(axes[i])
-			numbers[i] = k.a.Op(asm.B32, "rem.u32", rest, blocks)
-			rest = k.a.Op(asm.B32, "div.u32", rest, blocks)
+			numbers[i] = k.a.Register(k.a.Remainder(rest, blocks))
+			rest = k.a.Register(k.a.Quotient(rest, blocks))
 		}
 	}
 	if x := k.rangesGrid(); x != nil {
@@ -123,12 +123,11 @@ const groupRows = 8
 // cache: down a few rows first, then to the next column. It gives what is left of
 // the block number for slower axes, the row and the column.
 func (k *kernel) grouped(block asm.Reg, x, y *ir.Axis, slower bool) (rest, row, column asm.Reg) {
-	op := func(name string, args ...asm.Operand) asm.Reg { return k.a.Op(asm.B32, name, args...) }
 	rows, columns := k.tilesAlong(x), k.tilesAlong(y)
 	rest = block
 	if slower {
-		both := op("mul.lo.s32", k.a.Register(rows), columns)
-		rest, block = op("div.u32", block, both), op("rem.u32", block, both)
+		both := k.a.Times(rows, columns)
+		rest, block = k.a.Register(k.a.Quotient(block, both)), k.a.Register(k.a.Remainder(block, both))
 	}
 	row, column = k.inGroups(block, rows, columns, asm.Int(groupRows))
 	return rest, row, column
@@ -136,12 +135,23 @@ func (k *kernel) grouped(block asm.Reg, x, y *ir.Axis, slower bool) (rest, row, 
 
 // inGroups numbers the blocks of rows and columns: down so many rows, then the next column; behind the last column, the next rows.
 func (k *kernel) inGroups(block asm.Reg, rows, columns asm.Number, together asm.Number) (row, column asm.Reg) {
-	op := func(name string, args ...asm.Operand) asm.Reg { return k.a.Op(asm.B32, name, args...) }
-	size := op("mul.lo.s32", k.a.Register(columns), together)
-	first := op("mul.lo.s32", op("div.u32", block, size), together)
-	within := op("rem.u32", block, size)
-	height := op("min.s32", op("sub.s32", k.a.Register(rows), first), together)
-	return op("add.s32", first, op("rem.u32", within, height)), op("div.u32", within, height)
+	a := k.a
+	size := a.Times(columns, together)
+	first, within := a.Times(a.Quotient(block, size), together), a.Register(a.Remainder(block, size))
+	height := a.Op(asm.B32, "min.s32", a.Register(a.Sub(a.Register(rows), first)), together)
+	n, known := together.(asm.Int)
+	if !known {
+		return a.Register(a.Add(first, a.Remainder(within, height))), a.Register(a.Quotient(within, height))
+	}
+	// Nearly always there are as many rows, a number that is known.
+	row, column, done := a.Reg(asm.B32), a.Reg(asm.B32), a.Label()
+	a.Set(row, "mov.b32", a.Remainder(within, n))
+	a.Set(column, "mov.b32", a.Quotient(within, n))
+	a.If(a.Op(asm.Pred, "setp.eq.u32", height, n)).Do("bra.uni", done)
+	a.Set(row, "rem.u32", within, height)
+	a.Set(column, "div.u32", within, height)
+	a.Place(done)
+	return a.Register(a.Add(first, row)), column
 }
 
 // longestFirst numbers the blocks so that those with the longest loops begin first. It gives the number along the other axes, and
@@ -187,7 +197,7 @@ func (k *kernel) blocksOf(x *ir.Axis) asm.Number {
 			return k.a.Op(asm.B32, "cvt.u32.u64", k.a.Op(asm.B64, "div.u64", up, asm.Int(x.Extent)))
 		}
 		up := k.a.Op(asm.B32, "add.s32", n, asm.Int(x.Extent-1))
-		return k.a.Op(asm.B32, "div.u32", up, asm.Int(x.Extent))
+		return k.a.Register(k.a.Quotient(up, asm.Int(x.Extent)))
 	})
 }
 

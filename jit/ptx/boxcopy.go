@@ -49,6 +49,16 @@ func (k *kernel) copyHalf(b *block.Box, t *sharedTile, bar asm.Reg) {
 	})
 }
 
+// tensorMap is the address of a tensor map, which is asked for where that is computed.
+func (k *kernel) tensorMap(m *block.TensorMap) asm.Reg {
+	return k.a.Once("map "+m.Name, func() asm.Reg {
+		r := k.a.Op(asm.B64, "mov.b64", asm.Symbol(m.Name))
+		r = k.a.Op(asm.B64, "cvta.param.u64", r)
+		k.a.Do("prefetch.tensormap", asm.At(r))
+		return r
+	})
+}
+
 // eachBox gives the address of each panel of a part of a tile, of so many parts, and its box of the tensor.
 func (k *kernel) eachBox(b *block.Box, t *sharedTile, part, parts int, emit func(tile asm.Reg, box asm.Box)) {
 	m := b.Map
@@ -56,12 +66,7 @@ func (k *kernel) eachBox(b *block.Box, t *sharedTile, part, parts int, emit func
 	for n, i := range m.Order {
 		at[n] = k.boxPosition(b.Dims[i])
 	}
-	from := k.a.Once("map "+m.Name, func() asm.Reg {
-		r := k.a.Op(asm.B64, "mov.b64", asm.Symbol(m.Name))
-		r = k.a.Op(asm.B64, "cvta.param.u64", r)
-		k.a.Do("prefetch.tensormap", asm.At(r))
-		return r
-	})
+	from := k.tensorMap(m)
 	width := m.Swizzle
 	panels := t.RowBytes() / width / parts
 	for panel := part * panels; panel < (part+1)*panels; panel++ {

@@ -26,10 +26,10 @@ func (k *kernel) blockNumber() asm.Reg {
 		number = a.Op(asm.B32, "add.u32", number, first)
 	}
 	if k.Split > 1 && !k.Func.HasRanges() {
-		return a.Op(asm.B32, "div.u32", number, asm.Int(k.Split))
+		return a.Register(a.Quotient(number, asm.Int(k.Split)))
 	}
 	if k.Split > 1 {
-		number = a.Op(asm.B32, "div.u32", number, asm.Int(k.Split))
+		number = a.Register(a.Quotient(number, asm.Int(k.Split)))
 	}
 	if n, ranges := k.ClusterSize(), k.Func.HasRanges(); n > 1 || ranges {
 		var blocks asm.Number = asm.Int(1)

@@ -141,6 +141,9 @@ func (k *kernel) lower() {
 			k.hold(p.Scalar, layout.Uniform(k.Warps), []asm.Reg{k.scalarParam(p)})
 		}
 	}
+	for _, m := range k.Maps { // they are on their way while the block finds out where it stands
+		k.tensorMap(m)
+	}
 	if k.Tiles != nil {
 		k.readyTiles()
 	} else {

@@ -45,10 +45,11 @@ func (k *kernel) startProducer() {
 	}
 	a := k.a
 	k.inProducer(func() {
-		first := a.Op(asm.Pred, "setp.eq.u32", k.thread, asm.Int(0))
 		initialise := func(at, count int) {
-			a.If(first).Do("mbarrier.init.shared::cta.b64", asm.At(k.sharedBase()).Plus(at), asm.Int(count))
+			a.Do("mbarrier.init.shared::cta.b64", asm.At(k.sharedBase()).Plus(at), asm.Int(count))
 		}
+		initialised := a.Label()
+		a.If(a.Op(asm.Pred, "setp.ne.u32", k.thread, asm.Int(0))).Do("bra", initialised) // under a predicate each would be a branch, with a fence behind it
 		for _, p := range loops {
 			r := p.ring
 			n := p.Stages * len(p.Sets())
@@ -64,6 +65,7 @@ func (k *kernel) startProducer() {
 			}
 		}
 		k.initialiseLoads(initialise)
+		a.Place(initialised)
 		a.Do("fence.mbarrier_init.release.cluster")
 		if k.paired() { // nothing but the mbarriers is to be seen, and their fence has seen to that: a release would wait for a fence of the whole GPU
 			a.Do("barrier.cluster.arrive.relaxed.aligned")

@@ -1,8 +1,6 @@
 package ptx
 
 import (
-	"math/bits"
-
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
 )
@@ -72,10 +70,7 @@ func (k *kernel) walkRanges(x *ir.Axis, visit func(r rangeAt)) (last asm.Reg) {
 		tiles := op("max.s32", op("sub.s32", to, from), asm.Int(0))
 		if x.Extent > 1 {
 			tiles = op("add.s32", tiles, asm.Int(x.Extent-1))
-			bits := bits.TrailingZeros64(uint64(x.Extent)) // the assembler makes no shift of a division
-			if tiles = op("shr.u32", tiles, asm.Int(bits)); x.Extent>>bits > 1 {
-				tiles = op("div.u32", tiles, asm.Int(x.Extent>>bits))
-			}
+			tiles = a.Register(a.Quotient(tiles, asm.Int(x.Extent)))
 		}
 		visit(rangeAt{n, before, from, to, tiles, leave})
 	}

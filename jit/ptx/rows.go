@@ -118,5 +118,5 @@ func (k *kernel) rowLeaves(loop *ir.Op, position asm.Reg, full bool) {
 
 // partOf is the number of the part that begins at a position.
 func (k *kernel) partOf(c *block.RowCopy, position asm.Reg) asm.Reg {
-	return k.a.Op(asm.B32, "div.u32", position, asm.Int(c.Step))
+	return k.a.Register(k.a.Quotient(position, asm.Int(c.Step)))
 }

@@ -175,8 +175,8 @@ func (p *pipeline) skip(tiles asm.Number) {
 		n = a.Calc(asm.B32, "mul.lo.s32", n, tiles)
 	}
 	sum := a.Op(asm.B32, "add.s32", r.stage, n)
-	rounds := a.Op(asm.B32, "div.u32", sum, asm.Int(p.Stages))
-	a.Set(r.stage, "rem.u32", sum, asm.Int(p.Stages))
+	rounds := a.Quotient(sum, asm.Int(p.Stages))
+	a.Set(r.stage, "mov.b32", a.Remainder(sum, asm.Int(p.Stages)))
 	odd := a.Op(asm.B32, "and.b32", rounds, asm.Int(1))
 	a.Set(r.phase, "xor.b32", r.phase, odd)
 }

@@ -2,6 +2,7 @@ package asm
 
 import (
 	"math"
+	"math/rand"
 	"strings"
 	"testing"
 
@@ -290,4 +291,22 @@ func TestWithdraw(t *testing.T) {
 	a.Withdraw(i)
 	require.Equal(t, "// no bar.sync is needed here\nadd.s32 %r2, %r1, 1;", text(a.Body()))
 	require.Panics(t, func() { a.Withdraw(i) })
+}
+
+func TestReciprocalsDivide(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	for range 20000 {
+		d := uint64(r.Int63n(1<<uint(2+r.Intn(30))) + 3)
+		if d&(d-1) == 0 || d >= 1<<31 {
+			continue
+		}
+		m, s := reciprocal(d)
+		require.Less(t, m, uint64(1)<<32)
+		multiple := uint64(r.Int63n(1<<31)) / d * d
+		for _, x := range []uint64{0, d - 1, d, multiple, multiple - 1, 1<<31 - 1, uint64(r.Int63n(1 << 31))} {
+			if x < 1<<31 {
+				require.Equal(t, x/d, x*m>>32>>s, "%d / %d", x, d)
+			}
+		}
+	}
 }

@@ -1,5 +1,7 @@
 package asm
 
+import "math/bits"
+
 // This file is arithmetic on integers. What is known is computed now, and what remains is computed once.
 
 // Add is the sum: in 64 bits where a register has those.
@@ -54,6 +56,47 @@ func (a *Builder) Times(x, y Number) Number {
 		return a.Mul(y, int(n))
 	}
 	return a.Calc(B32, "mul.lo.s32", x, y)
+}
+
+// Quotient and Remainder are those of a number that is at least 0 and below 2^31 by another that is above 0, of 32 bits. The assembler makes neither
+// shifts nor products of divisions, which take some hundred cycles.
+func (a *Builder) Quotient(x, n Number) Number {
+	d, known := n.(Int)
+	if m, ok := x.(Int); ok && known {
+		return m / d
+	}
+	switch {
+	case d == 1 && known:
+		return x
+	case known && d&(d-1) == 0:
+		return a.Calc(B32, "shr.u32", x, Int(bits.TrailingZeros64(uint64(d))))
+	case known:
+		m, s := reciprocal(uint64(d))
+		return a.Calc(B32, "shr.u32", a.Calc(B32, "mul.hi.u32", x, Int(m)), Int(s))
+	}
+	return a.Calc(B32, "div.u32", a.Register(x), n)
+}
+
+// reciprocal gives m and s so that x / d is the upper word of x m, shifted right by s, for every x below 2^31 and d that is no power of 2: with
+// 2^s below d, m is above 2^(32+s)/d by less than 1, and x (m - 2^(32+s)/d) is below 2^31, not enough to reach the next quotient.
+func reciprocal(d uint64) (m uint64, s int) {
+	s = bits.Len64(d) - 1
+	return 1<<(32+s)/d + 1, s
+}
+
+// Remainder is what Quotient leaves.
+func (a *Builder) Remainder(x, n Number) Number {
+	d, known := n.(Int)
+	if m, ok := x.(Int); ok && known {
+		return m % d
+	}
+	switch {
+	case known && d&(d-1) == 0:
+		return a.Calc(B32, "and.b32", x, d-1)
+	case known:
+		return a.Sub(x, a.Mul(a.Quotient(x, n), int(d)))
+	}
+	return a.Calc(B32, "rem.u32", a.Register(x), n)
 }
 
 // Wide is a 64-bit form of a signed integer register.
