@@ -69,17 +69,21 @@ func TestConformanceOfBlocks(t *testing.T) {
 	require.Greater(t, launches, 900/every, "%v", left)
 }
 
-// TestConformanceVaried runs them under other plans than those that the planner chooses: no plan changes a result.
-func TestConformanceVaried(t *testing.T) {
-	seeds := 4
-	if testing.Short() || jittest.OnEmulator(t) { // a minute for two of them
-		seeds = 2
+// TestConformanceVaried runs them under other plans than those that the planner chooses: no plan changes a result. Each choice of plans is a test of
+// its own, so that a machine with more processors runs them at once.
+func TestConformanceVaried(t *testing.T) { varied(t, 0) }
+
+func TestConformanceVariedOnce(t *testing.T) { varied(t, 1) }
+
+func TestConformanceVariedTwice(t *testing.T) { varied(t, 2) }
+
+func TestConformanceVariedThrice(t *testing.T) { varied(t, 3) }
+
+func varied(t *testing.T, seed int) {
+	if seed > 1 && (testing.Short() || jittest.OnEmulator(t)) {
+		t.Skip("two of four choices of plans take a minute")
 	}
-	for seed := range seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			conformance(t, jittest.Device(t), 1, func(c *jit.Compiler) { c.Vary(seed) })
-		})
-	}
+	conformance(t, jittest.Device(t), 1, func(c *jit.Compiler) { c.Vary(seed) })
 }
 
 // conformance runs one of so many of the programs' runs on a device.
