@@ -173,12 +173,15 @@ func knownBefore(dims []DimAccess, inside map[*ir.Value]bool) bool {
 }
 
 // smallTile is how many bytes a tile has that is not worth asking the L2 for, and fewRowsAhead how many rows a product has at most
-// of which it is: with more, blocks are many, and share what they load.
-const smallTile, fewRowsAhead = 1 << 10, 16
+// of which it is: with more, blocks are many, and share what they load. Of constants, as weights are, each block of a product of up to
+// fewRowsOfConstants rows has its own.
+const smallTile, fewRowsAhead, fewRowsOfConstants = 1 << 10, 16, 32
 
-// prefetch finds what is loaded in a loop whose bounds are known, or under a condition that is, where launches before may write it.
+// prefetch finds what is loaded in a loop whose bounds are known, or under a condition that is, where launches before may write it, and the constants
+// that the steps of a loop load.
 func (p *Program) prefetch() {
-	if !p.Dependent() || !p.fewRows() {
+	few := p.fewRows(fewRowsAhead)
+	if !p.Dependent() || !few && !p.fewRows(fewRowsOfConstants) {
 		return
 	}
 	for _, op := range p.Func.Body.Ops {
@@ -189,17 +192,23 @@ func (p *Program) prefetch() {
 			case !p.known(op.Args[0]) || !p.known(op.Args[1]):
 			case x == nil:
 				for _, inner := range op.Blocks[0].Ops {
-					p.prefetchLoad(Prefetch{Load: inner, Loop: op})
+					if few && inner.Code == lang.OpLoad && !inner.Tensor.Constant {
+						p.prefetchLoad(Prefetch{Load: inner, Loop: op})
+					}
 				}
 			case !x.Produced:
 				for _, c := range x.Copies {
-					p.prefetchLoad(Prefetch{Load: c.Load, Loop: op})
+					if few || c.Load.Tensor.Constant {
+						p.prefetchLoad(Prefetch{Load: c.Load, Loop: op})
+					}
 				}
 			}
 		case lang.OpIf:
-			if p.known(op.Args[0]) {
+			if few && p.known(op.Args[0]) {
 				for _, inner := range op.Blocks[0].Ops {
-					p.prefetchLoad(Prefetch{Load: inner, Under: op.Args[0]})
+					if inner.Code == lang.OpLoad && !inner.Tensor.Constant {
+						p.prefetchLoad(Prefetch{Load: inner, Under: op.Args[0]})
+					}
 				}
 			}
 		}
@@ -236,7 +245,7 @@ func (p *Program) askSoon() {
 // prefetchLoad takes a prefetch of a load whose addresses are known.
 func (p *Program) prefetchLoad(x Prefetch) {
 	op := x.Load
-	if op.Code != lang.OpLoad || op.Tensor.Constant || op.Result().Type.IsScalar() || op.Tensor.DType.Packed() ||
+	if op.Result().Type.IsScalar() || op.Tensor.DType.Packed() ||
 		Volume(op.Result().Type.Axes)*op.Tensor.DType.Size() < smallTile {
 		return
 	}
@@ -247,10 +256,10 @@ func (p *Program) prefetchLoad(x Prefetch) {
 	p.Prefetches = append(p.Prefetches, x)
 }
 
-// fewRows reports that every product has few rows or columns, or is a sum of what elements multiply to.
-func (p *Program) fewRows() bool {
+// fewRows reports that every product has so few rows or columns, or is a sum of what elements multiply to.
+func (p *Program) fewRows(most int) bool {
 	for _, c := range p.Products {
-		if min(Volume(c.M), Volume(c.N)) > fewRowsAhead {
+		if min(Volume(c.M), Volume(c.N)) > most {
 			return false
 		}
 	}

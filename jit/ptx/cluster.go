@@ -91,8 +91,14 @@ func (k *kernel) share(lo, hi asm.Reg, step int64) (length, each asm.Reg) {
 	op, s, u := k.counting(lo)
 	length = op("max."+s, op("sub."+s, hi, lo), asm.Int(0))
 	// As unsigned numbers, for their sums may pass the largest i32.
-	steps := op("div."+u, op("add."+u, length, asm.Int(step-1)), asm.Int(step))
-	each = op("div."+u, op("add."+u, steps, asm.Int(k.Split-1)), asm.Int(k.Split))
+	divide := func(x asm.Reg, n int64) asm.Reg {
+		if lo.Class == asm.B32 && length.Class == asm.B32 {
+			return k.a.Register(k.a.Quotient(x, asm.Int(n)))
+		}
+		return op("div."+u, x, asm.Int(n))
+	}
+	steps := divide(op("add."+u, length, asm.Int(step-1)), step)
+	each = divide(op("add."+u, steps, asm.Int(k.Split-1)), int64(k.Split))
 	return length, op("mul.lo."+u, each, asm.Int(step))
 }
 

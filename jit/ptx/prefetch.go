@@ -52,6 +52,9 @@ func (k *kernel) askSoon() {
 func (k *kernel) prefetchSteps(x block.Prefetch, end asm.Label) {
 	a, axis := k.a, x.Loop.Axis
 	lo, hi := k.bounds(axis, x.Loop.Args[0], x.Loop.Args[1])
+	if axis.Split > 1 {
+		lo, hi = k.part(lo, hi, axis.Extent)
+	}
 	c := lo.Class
 	last := a.Op(c, c.Signed("min"), hi, a.Op(c, c.Signed("add"), lo, asm.Int(prefetchedSteps*axis.Extent)))
 	position := a.Reg(c)
