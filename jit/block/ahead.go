@@ -24,6 +24,9 @@ type Pipeline struct {
 	Overlapped bool
 	// Produced: a warp of its own does the copies, all of them boxes.
 	Produced bool
+	// Early are the copies of constants, as weights are, that a producer begins for its first stages before the launches before have ended, where it
+	// waits for these for the others' sake; nil where all wait.
+	Early []int
 	// Overlap is how the loop's two products overlap, each of which reads one of the copies: these then come and go apart; nil
 	// where they do not.
 	Overlap *Overlap

@@ -215,6 +215,47 @@ func (p *Program) prefetch() {
 	}
 }
 
+// copyEarly finds the constants of which a producer copies the first steps' before the launches before have ended: what the block's first steps
+// wait for then is what the launches before wrote alone. It waits for them once, so it serves one loop.
+func (p *Program) copyEarly() {
+	if !p.Dependent() || len(p.Pipelines) != 1 || len(p.Loads) > 0 {
+		return
+	}
+	for _, x := range p.Pipelines {
+		if !x.Produced || len(x.Sets()) > 1 || !p.early(x.Op.Args[0]) || !p.early(x.Op.Args[1]) || !p.freeBefore(x.Op) {
+			return
+		}
+		var early []int
+		for i, c := range x.Copies {
+			if slices.ContainsFunc(p.Access(c.Load), func(d DimAccess) bool { return len(d.Affine.Scalars) > 0 }) {
+				return
+			}
+			if c.Load.Tensor.Constant {
+				early = append(early, i)
+			}
+		}
+		x.Early = early
+	}
+}
+
+// freeBefore reports a loop of the kernel's body before which nothing needs shared memory, which is the loop's stages' from the start then.
+func (p *Program) freeBefore(loop *ir.Op) bool {
+	for _, op := range p.Func.Body.Ops {
+		if !p.inPlace(op) {
+			return false
+		}
+		row := op.Code.Row()
+		switch {
+		case op == loop:
+			return true
+		case row.Elementwise, row.Group == lang.GroupCreate, op.Code == lang.OpLoad:
+		default:
+			return false
+		}
+	}
+	return false
+}
+
 // mostSoon is how many bytes a load may bring that the L2 is asked for at a block's start.
 const mostSoon = 32 << 10
 

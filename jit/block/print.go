@@ -202,10 +202,13 @@ func (w *printer) pipeline(x *Pipeline) {
 		}
 		w.line("    %s of the next step is under way beside %s of a step%s", ValueName(o.First.Op.Result()), ValueName(o.Last.Op.Result()), turns)
 	}
-	for _, c := range x.Copies {
+	for i, c := range x.Copies {
 		how := fmt.Sprintf("%d elements a copy, %s", c.Vector, c.Layout)
 		if c.Box != nil {
 			how = c.Box.Map.String()
+		}
+		if slices.Contains(x.Early, i) {
+			how += fmt.Sprintf(", of the first %d steps before the launches before have ended", x.Stages)
 		}
 		if c.Shared {
 			how += ", half of it by each of the two blocks of a cluster"

@@ -174,6 +174,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		p.loadEarly()
 		p.askSoon()
 	}
+	p.copyEarly()
 	p.loadFirst()
 	p.computeLate()
 	p.storeInParts()

@@ -19,6 +19,8 @@ type pipeline struct {
 	base        buffer
 	// ring is set where a warp of its own does the copies.
 	ring *ring
+	// begun is of how many steps to come the producer's early copies are under way.
+	begun asm.Reg
 }
 
 // pipelined is one load of the slice.

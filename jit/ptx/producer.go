@@ -81,7 +81,7 @@ func (k *kernel) startProducer() {
 		}
 		a.Comment("the producer is one thread")
 		a.If(a.Op(asm.Pred, "setp.ne.u32", k.thread, computing)).Do("ret")
-		if k.Dependent() { // the warps that compute wait by themselves: what they wait for may be what is copied here
+		if early := len(loops) == 1 && loops[0].Early != nil; k.Dependent() && !early { // the warps that compute wait by themselves: what they wait for may be what is copied here
 			a.Do("griddepcontrol.wait")
 		}
 	})
@@ -109,13 +109,19 @@ func (p *pipeline) fill() {
 		a.Comment("copy for the loop over %s", p.Op.Axis.Name)
 		stage, phase := a.Reg(asm.B32), a.Reg(asm.B32)
 		a.Set(stage, "mov.b32", asm.Int(0))
+		changed := []asm.Reg{stage, phase}
+		if p.Early != nil {
+			p.begun = a.Reg(asm.B32)
+			a.Set(p.begun, "mov.b32", asm.Int(notBegun))
+			changed = append(changed, p.begun)
+		}
 		if k.Tiles == nil {
 			a.Set(phase, "mov.b32", asm.Int(0))
 			p.fillSteps(stage, phase)
 			return
 		}
 		a.Set(phase, "mov.b32", asm.Int(1)) // at first all stages are empty
-		k.eachTile(k.firstTile(), k.walk.stride, []asm.Reg{stage, phase}, func(asm.Reg) { p.fillSteps(stage, phase) })
+		k.eachTile(k.firstTile(), k.walk.stride, changed, func(asm.Reg) { p.fillSteps(stage, phase) })
 		if k.paired() {
 			p.awaitReturns(stage, phase)
 		}
@@ -153,6 +159,9 @@ func (p *pipeline) fillSteps(stage, phase asm.Reg) {
 	if p.Op.Axis.Split > 1 {
 		lo, hi = k.part(lo, hi, p.step)
 	}
+	if p.Early != nil {
+		p.fillEarly(lo, hi)
+	}
 	position := a.Reg(asm.B32)
 	k.a.Move(position, lo)
 	top, done := a.Label(), a.Label()
@@ -160,7 +169,7 @@ func (p *pipeline) fillSteps(stage, phase asm.Reg) {
 	a.If(a.Op(asm.Pred, "setp.ge.s32", position, hi)).Do("bra.uni", done)
 	a.Place(top)
 	k.push(begin)
-	for _, x := range []asm.Reg{position, stage, phase} {
+	for _, x := range append([]asm.Reg{position, stage, phase}, p.counts()...) {
 		a.Changes(x)
 	}
 	k.enter(p.Op.Axis, position, hi, true)
@@ -170,23 +179,94 @@ func (p *pipeline) fillSteps(stage, phase asm.Reg) {
 			p.wait(p.of(x.Set, r.empty), stage, phase)
 			continue
 		}
-		full := p.mbarrier(p.of(x.Set, r.full), stage)
-		bytes := 0
-		for _, i := range p.Sets()[x.Set] {
-			bytes += p.items[i].tile.Bytes()
+		set, full := p.Sets()[x.Set], p.mbarrier(p.of(x.Set, r.full), stage)
+		if p.Early == nil {
+			p.announce(set, full)
+			p.copy(set, stage, full)
+			continue
 		}
-		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(bytes))
-		for _, i := range p.Sets()[x.Set] {
-			c := p.items[i]
-			a.Comment("copy %s", describe(c.Load))
-			k.copyBoxes(c.Box, p.at(c, stage), full, c.Shared)
-		}
+		others := slices.DeleteFunc(slices.Clone(set), func(i int) bool { return slices.Contains(p.Early, i) })
+		there, under := a.Label(), a.Here()
+		a.If(a.Op(asm.Pred, "setp.gt.s32", p.begun, asm.Int(0))).Do("bra.uni", there)
+		k.push(under)
+		p.announce(set, full)
+		p.copy(p.Early, stage, full)
+		k.pop()
+		a.Place(there)
+		p.copy(others, stage, full)
+		a.Set(p.begun, "sub.s32", p.begun, asm.Int(1))
+		a.Set(p.begun, "max.s32", p.begun, asm.Int(0))
 	}
 	p.advance(stage, phase)
 	a.Set(position, "add.s32", position, asm.Int(p.step))
 	k.pop()
 	a.If(a.Op(asm.Pred, "setp.lt.s32", position, hi)).Do("bra.uni", top)
 	a.Place(done)
+}
+
+// notBegun is of how many steps the early copies are under way, before any are and the block has waited for the launches before.
+const notBegun = -1
+
+// counts is the register with of how many steps to come the early copies are under way, where there are such.
+func (p *pipeline) counts() []asm.Reg {
+	if p.Early == nil {
+		return nil
+	}
+	return []asm.Reg{p.begun}
+}
+
+// announce tells an mbarrier how many bytes a set of copies brings.
+func (p *pipeline) announce(set []int, full asm.Reg) {
+	bytes := 0
+	for _, i := range set {
+		bytes += p.items[i].tile.Bytes()
+	}
+	p.k.a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(bytes))
+}
+
+// copy emits copies to a stage.
+func (p *pipeline) copy(items []int, stage, full asm.Reg) {
+	for _, i := range items {
+		c := p.items[i]
+		p.k.a.Comment("copy %s", describe(c.Load))
+		p.k.copyBoxes(c.Box, p.at(c, stage), full, c.Shared)
+	}
+}
+
+// fillEarly emits, for the first tile of a block, the early copies of as many steps as there are stages, which all have room, and the wait for the
+// launches before.
+func (p *pipeline) fillEarly(lo, hi asm.Reg) {
+	k, a, r := p.k, p.k.a, p.ring
+	waited, began := a.Label(), a.Here()
+	a.If(a.Op(asm.Pred, "setp.ne.s32", p.begun, asm.Int(notBegun))).Do("bra.uni", waited)
+	k.push(began)
+	a.Changes(p.begun)
+	position, stage := a.Reg(asm.B32), a.Reg(asm.B32)
+	a.Set(p.begun, "mov.b32", asm.Int(0))
+	a.Move(position, lo)
+	a.Set(stage, "mov.b32", asm.Int(0))
+	last := a.Op(asm.B32, "min.s32", hi, a.Op(asm.B32, "add.s32", lo, asm.Int(int64(p.Stages)*p.step)))
+	top, done := a.Label(), a.Label()
+	begin := a.Here()
+	a.If(a.Op(asm.Pred, "setp.ge.s32", position, last)).Do("bra.uni", done)
+	a.Place(top)
+	k.push(begin)
+	for _, x := range []asm.Reg{position, stage, p.begun} {
+		a.Changes(x)
+	}
+	k.enter(p.Op.Axis, position, hi, true)
+	full := p.mbarrier(p.of(0, r.full), stage)
+	p.announce(p.Sets()[0], full)
+	p.copy(p.Early, stage, full)
+	a.Set(stage, "add.s32", stage, asm.Int(1))
+	a.Set(p.begun, "add.s32", p.begun, asm.Int(1))
+	a.Set(position, "add.s32", position, asm.Int(p.step))
+	k.pop()
+	a.If(a.Op(asm.Pred, "setp.lt.s32", position, last)).Do("bra.uni", top)
+	a.Place(done)
+	a.Do("griddepcontrol.wait")
+	k.pop()
+	a.Place(waited)
 }
 
 // start puts those that compute at the first stage.
