@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/jit/target"
@@ -54,5 +55,28 @@ func TestOverlappedLoopsAreWellDefined(t *testing.T) {
 				assert.NoError(t, err, "warps=%d overlap=%d phases=%d", warps, overlap, phases)
 			}
 		}
+	}
+}
+
+// A producer copies the weights of its first steps before the launches before have ended, in blocks that go and in those that stay, and gives what
+// a launch gives that waits first; where shared memory is needed before the loop it waits.
+func TestWeightsAreCopiedEarly(t *testing.T) {
+	for _, c := range []struct {
+		persist, warps int
+		sizes          [3]int64
+	}{{0, 4, [3]int64{150, 136, 200}}, {0, 8, [3]int64{150, 136, 64}}, {1, 8, [3]int64{300, 264, 264}}, {2, 4, [3]int64{520, 264, 136}}} {
+		p := plan.Plan{Extents: map[string]int64{"i": 128, "j": 128, "k": 64}, Warps: c.warps, Stages: 3, Persist: c.persist, Wgmma: block.WgmmaAlways}
+		sizes := map[string]int64{"M": c.sizes[0], "N": c.sizes[1], "K": c.sizes[2]}
+		f := aligned(parse(t, productText("bf16", "f32", "", false)))
+		f.Dependent, f.Tensors[1].Constant = true, true
+		differWith(t, f, p, sizes, 1e-4, 100, func(m *Module) {
+			if c.persist > 0 {
+				m.Most = 2
+			}
+			producer, _, _ := strings.Cut(m.Text, "griddepcontrol.wait")
+			require.Contains(t, producer, "copy %10", "%v", c)
+			require.NotContains(t, producer, "copy %9", "%v", c)
+			require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
+		})
 	}
 }
