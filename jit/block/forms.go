@@ -44,6 +44,10 @@ func (p *Program) Form(name string) int64 {
 		if p.findsThreshold() {
 			return ByThreshold
 		}
+	case "words":
+		if p.Words != nil {
+			return byWords
+		}
 	case "phases":
 		if len(p.Phases) > 0 {
 			return 2

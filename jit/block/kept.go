@@ -63,7 +63,7 @@ func (p *Program) newRowCopy(loop, store *ir.Op) *RowCopy {
 	}
 	bytes := store.Tensor.Bytes()
 	last := len(t.Shape) - 1
-	if !t.Shape[last].Known() || bytes != t.Held().Bytes(t.Shape[last].Value) || bytes%bulkUnit != 0 {
+	if !t.Shape[last].Known() || bytes != t.Held().Bytes(t.Shape[last].Value) || bytes%bulkUnit != 0 && !p.LoopsByWords(loop.Axis) {
 		return nil
 	}
 	for i, d := range p.Access(load) {

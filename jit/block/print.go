@@ -80,6 +80,8 @@ func (p *Program) String() string {
 		case a.Ranges != nil:
 			w.line("  axis %s: ranges of %s that lie in memory, whose last blocks may be partial", a.Name, a.Ranges.Of.Name)
 		case !p.Ragged(a):
+		case p.LoopsByWords(a):
+			w.line("  axis %s: by words of %d elements of %s, from where the word begins in which the row does; the last step is partial", a.Name, p.Words.Unit, p.Words.Row.Tensor.Name)
 		case slices.Contains(p.RaggedGrid, a):
 			w.line("  axis %s: the last block may be partial, and has code of its own", a.Name)
 		default:

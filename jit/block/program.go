@@ -94,6 +94,8 @@ type Program struct {
 	Grouped bool
 	// LongestFirst says that the blocks with the longest loops begin first; nil where all are as long, or nobody asks.
 	LongestFirst *LongestFirst
+	// Words is how loops go through rows that begin at no multiples of 16 bytes; nil where they do so by columns.
+	Words *Words
 	// Phases are the loops of which the first steps have code of their own.
 	Phases map[*ir.Op]*Phase
 	// Deferred are, by loop, the reductions that are joined behind it.
@@ -148,6 +150,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		}
 		return true
 	})
+	p.goByWords()
 	for again := true; again; again = p.roundBoxes() {
 		p.assign()
 		for _, c := range p.Products {

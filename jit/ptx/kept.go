@@ -13,7 +13,7 @@ import (
 func (k *kernel) keepRows() {
 	for _, t := range k.Func.Tensors {
 		if t.Shared {
-			k.kept[t] = k.allocate(int(t.Bytes()), t.Name).at
+			k.kept[t] = k.allocate(k.KeptBytes(t), t.Name).at
 		}
 	}
 	if len(k.RowCopies) == 0 {
@@ -54,9 +54,10 @@ func (k *kernel) copyRows(loop *ir.Op) {
 		a.Comment("copy a row of %s", c.Load.Tensor.Name)
 		bar := a.Register(a.Add(k.sharedBase(), asm.Int(k.counters[c])))
 		to := a.Register(a.Add(k.sharedBase(), asm.Int(k.kept[c.Store.Tensor])))
-		from := k.rowAddress(c)
-		a.If(first).Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(bar), asm.Int(c.Bytes))
-		a.If(first).Do("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", asm.At(to), asm.At(from), asm.Int(c.Bytes), asm.At(bar))
+		row := k.comingRow(c)
+		k.copyTail(c, first, row)
+		a.If(first).Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(bar), row.rest)
+		a.If(first).Do("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", asm.At(to), asm.At(row.from), row.rest, asm.At(bar))
 	}
 	for _, c := range copies {
 		bar := a.Register(a.Add(k.sharedBase(), asm.Int(k.counters[c])))
@@ -67,10 +68,10 @@ func (k *kernel) copyRows(loop *ir.Op) {
 	}
 }
 
-// rowAddress is where a row begins in global memory.
-func (k *kernel) rowAddress(c *block.RowCopy) asm.Reg {
-	x := &addressing{k: k, tensor: c.Load.Tensor, dims: k.Access(c.Load), size: int64(c.Load.Tensor.Held().Size())}
-	base := k.pointer(c.Load.Tensor)
+// rowAddress is where the row of an access begins in global memory.
+func (k *kernel) rowAddress(op *ir.Op) asm.Reg {
+	x := &addressing{k: k, tensor: op.Tensor, dims: k.Access(op), size: int64(op.Tensor.Held().Size())}
+	base := k.pointer(op.Tensor)
 	for i, d := range x.dims[:len(x.dims)-1] {
 		for _, t := range d.Affine.Terms {
 			base = x.step(base, i, k.state(t.Axis).start, t.Coef)

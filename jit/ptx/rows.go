@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"fmt"
+
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
@@ -14,9 +16,18 @@ import (
 type rowsAhead struct {
 	// asks is the predicate of the thread that sends for the next row, where there is one.
 	asks asm.Reg
-	// from is where the next row begins in memory, phase whether the mbarriers are in an odd phase for this row.
-	from  map[*block.RowCopy]asm.Reg
-	phase asm.Reg
+	// coming are the next rows, phase whether the mbarriers are in an odd phase for this row.
+	coming map[*block.RowCopy]comingRow
+	phase  asm.Reg
+}
+
+// comingRow is a row that is copied: where in global memory the copy begins, at a multiple of 16 bytes, and how many bytes are left for the last
+// of its parts.
+type comingRow struct {
+	from asm.Reg
+	rest asm.Number
+	// end is, of rows by words, where the row ends, and last whether its tensor ends there too: then what it has of a word is no copy's.
+	end, last asm.Reg
 }
 
 // throughRows emits the way of a block through its rows.
@@ -26,9 +37,9 @@ func (k *kernel) throughRows() {
 	thread := a.Op(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
 	asks := k.both(thread, a.Op(asm.Pred, "setp.lt.u32", first, k.walk.tiles))
 	a.Comment("the block's first rows")
-	for c, from := range k.rowsFrom(first) {
+	for c, row := range k.comingRows(first) {
 		for n := range c.Parts {
-			k.sendFor(c, asks, from, asm.Int(n*c.Step), asm.Int(n), n < c.Parts-1)
+			k.sendFor(c, asks, row, asm.Int(n*c.Step), asm.Int(n), n < c.Parts-1)
 		}
 	}
 	phase := a.Reg(asm.B32)
@@ -37,41 +48,84 @@ func (k *kernel) throughRows() {
 		k.assumeTouched()
 		next := a.Op(asm.B32, "add.s32", tile, every)
 		asks := k.both(thread, a.Op(asm.Pred, "setp.lt.u32", next, k.walk.tiles))
-		k.rows = &rowsAhead{asks: asks, from: map[*block.RowCopy]asm.Reg{}, phase: phase}
-		for c, from := range k.rowsFrom(next) {
-			k.rows.from[c] = from
+		k.rows = &rowsAhead{asks: asks, coming: map[*block.RowCopy]comingRow{}, phase: phase}
+		for c, row := range k.comingRows(next) {
+			k.rows.coming[c] = row
 		}
 		k.block(k.Func.Body)
 		a.Set(phase, "xor.b32", phase, asm.Int(1))
 	})
 }
 
-// rowsFrom goes through the copies of rows with where the row of a tile begins.
-func (k *kernel) rowsFrom(tile asm.Reg) func(yield func(*block.RowCopy, asm.Reg) bool) {
-	return func(yield func(*block.RowCopy, asm.Reg) bool) {
+// comingRows goes through the copies of rows with the rows of a tile.
+func (k *kernel) comingRows(tile asm.Reg) func(yield func(*block.RowCopy, comingRow) bool) {
+	return func(yield func(*block.RowCopy, comingRow) bool) {
 		k.push(k.a.Here())
 		k.place(tile)
 		copies := k.rowCopies()
-		from := make([]asm.Reg, len(copies))
+		rows := make([]comingRow, len(copies))
 		for i, c := range copies {
-			from[i] = k.rowAddress(c)
+			rows[i] = k.comingRow(c)
 		}
 		k.pop()
 		for i, c := range copies {
-			if !yield(c, from[i]) {
+			if !yield(c, rows[i]) {
 				return
 			}
 		}
 	}
 }
 
-// sendFor copies a part of a row, the one with a number, which begins at a position: a whole one or the last.
-func (k *kernel) sendFor(c *block.RowCopy, asks, from asm.Reg, position, number asm.Number, whole bool) {
+// comingRow is the row of the place where the axes stand.
+func (k *kernel) comingRow(c *block.RowCopy) comingRow {
+	a, address := k.a, k.rowAddress(c.Load)
+	before := int64(0) // bytes of the parts before the last
+	if c.Parts > 0 {
+		before = (c.Parts - 1) * c.Step * int64(c.Load.Tensor.Held().Size())
+	}
+	if k.Words == nil {
+		return comingRow{from: address, rest: asm.Int(c.Bytes - before)}
+	}
+	// All words are copied in which the row lies, but for one with which its tensor ends.
+	x := &addressing{k: k, tensor: c.Load.Tensor, dims: k.Access(c.Load), size: int64(c.Load.Tensor.Held().Size())}
+	row := comingRow{from: k.wordStart(address), end: k.offset(address, c.Bytes)}
+	row.last = a.Calc(asm.Pred, "setp.eq.u64", row.end, x.step(k.pointer(x.tensor), 0, k.size(x.tensor.Shape[0]), 1))
+	to := a.Calc(asm.B64, "selp.b64", k.wordStart(row.end), k.wordStart(k.offset(row.end, wordBytes-1)), row.last)
+	row.rest = a.Calc(asm.B32, "sub.s32", k.lowWord(a.Calc(asm.B64, "sub.s64", to, row.from)), asm.Int(before))
+	return row
+}
+
+// copyTail has a thread copy what the row with which its tensor ends has of a last word, and put zeros behind it: the word is read as a whole.
+func (k *kernel) copyTail(c *block.RowCopy, asks asm.Reg, row comingRow) {
+	if k.Words == nil {
+		return
+	}
+	a, size := k.a, c.Load.Tensor.Held().Size()
+	at, again, over := a.Reg(asm.B64), a.Label(), a.Label()
+	a.Move(at, k.wordStart(row.end))
+	end := k.wordStart(k.offset(row.end, wordBytes-1))
+	more := a.Op(asm.Pred, "setp.lt.u64", at, end)
+	a.Unless(k.both(k.both(asks, row.last), more)).Do("bra", over)
+	a.Place(again)
+	raw := a.Op(asm.B32, "mov.b32", asm.Int(0))
+	a.If(a.Op(asm.Pred, "setp.lt.u64", at, row.end)).Set(raw, fmt.Sprintf("ld.global.u%d", 8*size), asm.At(at))
+	within := a.Op(asm.B32, "cvt.u32.u64", a.Op(asm.B64, "sub.s64", at, row.from))
+	to := a.Op(asm.B32, "add.s32", within, a.Register(a.Add(k.sharedBase(), asm.Int(k.kept[c.Store.Tensor]))))
+	a.Do(fmt.Sprintf("st.shared.u%d", 8*size), asm.At(to), raw)
+	a.Set(at, "add.s64", at, asm.Int(size))
+	a.Set(more, "setp.lt.u64", at, end)
+	a.If(more).Do("bra", again)
+	a.Place(over)
+}
+
+// sendFor copies a part of a row, the one with a number, which begins at a position behind where the copy begins: a whole one or the last.
+func (k *kernel) sendFor(c *block.RowCopy, asks asm.Reg, row comingRow, position, number asm.Number, whole bool) {
 	a := k.a
 	size := c.Load.Tensor.Held().Size()
-	bytes := c.Step * int64(size)
+	from, bytes := row.from, asm.Number(asm.Int(c.Step*int64(size)))
 	if !whole {
-		bytes = c.Bytes - (c.Parts-1)*bytes
+		bytes = row.rest
+		k.copyTail(c, asks, row)
 	}
 	bar := a.Register(a.Add(a.Mul(number, mbarrierBytes), a.Register(a.Add(k.sharedBase(), asm.Int(k.counters[c])))))
 	to := a.Register(a.Add(a.Mul(position, size), a.Register(a.Add(k.sharedBase(), asm.Int(k.kept[c.Store.Tensor])))))
@@ -82,8 +136,8 @@ func (k *kernel) sendFor(c *block.RowCopy, asks, from asm.Reg, position, number 
 	} else {
 		from = a.Op(asm.B64, "mad.wide.s32", position, asm.Int(size), from)
 	}
-	a.If(asks).Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(bar), asm.Int(bytes))
-	a.If(asks).Do("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", asm.At(to), asm.At(from), asm.Int(bytes), asm.At(bar))
+	a.If(asks).Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(bar), bytes)
+	a.If(asks).Do("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", asm.At(to), asm.At(from), bytes, asm.At(bar))
 }
 
 // rowArrives waits, at the beginning of a step of a loop, for the parts of rows that no loop before it has waited for.
@@ -93,7 +147,7 @@ func (k *kernel) rowArrives(loop *ir.Op, position asm.Reg) {
 	}
 	for _, c := range k.RowCopies[loop] {
 		a := k.a
-		bar := a.Register(a.Add(a.Mul(k.partOf(c, position), mbarrierBytes), a.Register(a.Add(k.sharedBase(), asm.Int(k.counters[c])))))
+		bar := a.Register(a.Add(a.Mul(k.partOf(c, k.behindLead(loop, position)), mbarrierBytes), a.Register(a.Add(k.sharedBase(), asm.Int(k.counters[c])))))
 		k.waitFor(bar, k.rows.phase)
 	}
 }
@@ -104,6 +158,7 @@ func (k *kernel) rowLeaves(loop *ir.Op, position asm.Reg, full bool) {
 		return
 	}
 	met := false
+	position = k.behindLead(loop, position)
 	for _, c := range k.rowCopies() {
 		if c.Last != loop {
 			continue
@@ -112,8 +167,16 @@ func (k *kernel) rowLeaves(loop *ir.Op, position asm.Reg, full bool) {
 			k.barrier()
 			met = true
 		}
-		k.sendFor(c, k.rows.asks, k.rows.from[c], position, k.partOf(c, position), full || !k.Ragged(loop.Axis))
+		k.sendFor(c, k.rows.asks, k.rows.coming[c], position, k.partOf(c, position), full || !k.Ragged(loop.Axis))
 	}
+}
+
+// behindLead is how far a position of a loop lies behind where the copy of its row begins.
+func (k *kernel) behindLead(loop *ir.Op, position asm.Reg) asm.Reg {
+	if !k.LoopsByWords(loop.Axis) {
+		return position
+	}
+	return k.a.Op(asm.B32, "add.s32", position, k.lead())
 }
 
 // partOf is the number of the part that begins at a position.
