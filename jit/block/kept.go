@@ -28,8 +28,8 @@ type RowCopy struct {
 	// Load is the load in the loop, and Kept what takes its place: a load of the tensor in shared memory. Store is what is left out.
 	Load, Kept, Store *ir.Op
 	Bytes             int64
-	// Loop is the loop that loads the row first. Of a block that stays, Last is the loop that loads it last, and the row comes in Parts of Step
-	// positions, which are those of the loops' steps.
+	// Loop is the loop that loads the row first. The row comes in Parts of Step positions, which are those of the loop's steps; 0 for as a whole.
+	// Of a block that stays, Last is the loop that loads it last, in the same steps.
 	Loop, Last  *ir.Op
 	Step, Parts int64
 }

@@ -155,6 +155,9 @@ func (w *printer) op(op *ir.Op) {
 	}
 	for _, c := range w.RowCopies[op] {
 		ahead := ""
+		if c.Parts > 0 {
+			ahead = fmt.Sprintf(", in parts of %d positions", c.Step)
+		}
 		if w.Tiles != nil {
 			ahead = fmt.Sprintf(", the next one's parts of %d positions as this one's are done with", c.Step)
 		}

@@ -164,6 +164,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.grid()
 	p.storeByBoxes()
 	p.goThroughTiles()
+	p.copyInParts()
 	p.goThroughRows()
 	p.donate()
 	p.overlapProducts()

@@ -142,13 +142,17 @@ func (k *kernel) sendFor(c *block.RowCopy, asks asm.Reg, row comingRow, position
 
 // rowArrives waits, at the beginning of a step of a loop, for the parts of rows that no loop before it has waited for.
 func (k *kernel) rowArrives(loop *ir.Op, position asm.Reg) {
-	if k.rows == nil {
-		return
-	}
 	for _, c := range k.RowCopies[loop] {
+		if c.Parts == 0 {
+			continue
+		}
 		a := k.a
 		bar := a.Register(a.Add(a.Mul(k.partOf(c, k.behindLead(loop, position)), mbarrierBytes), a.Register(a.Add(k.sharedBase(), asm.Int(k.counters[c])))))
-		k.waitFor(bar, k.rows.phase)
+		var phase asm.Number = asm.Int(0)
+		if k.rows != nil {
+			phase = k.rows.phase
+		}
+		k.waitFor(bar, phase)
 	}
 }
 
@@ -179,7 +183,10 @@ func (k *kernel) behindLead(loop *ir.Op, position asm.Reg) asm.Reg {
 	return k.a.Op(asm.B32, "add.s32", position, k.lead())
 }
 
-// partOf is the number of the part that begins at a position.
+// partOf is the number of the part that begins at a position. The assembler makes no shift of a division.
 func (k *kernel) partOf(c *block.RowCopy, position asm.Reg) asm.Reg {
+	if n := int(c.Step); n&(n-1) == 0 {
+		return k.a.Op(asm.B32, "shr.u32", position, asm.Int(log2(n)))
+	}
 	return k.a.Op(asm.B32, "div.u32", position, asm.Int(c.Step))
 }

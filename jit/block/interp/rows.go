@@ -7,8 +7,8 @@ import (
 	"tilec/jit/ir"
 )
 
-// This file copies rows to shared memory (block.RowCopy): as a whole before the loop that loads them first, or, of blocks that stay, part by part,
-// as the block is done with the row before. A part that is sent for is on its way, and may not be read, until it is waited for.
+// This file copies rows to shared memory (block.RowCopy): before the loop that loads them first or, of blocks that stay, as the block is done with
+// the row before. A part that is sent for is on its way, and may not be read, until it is waited for.
 
 // rowPart is a part of the rows that a block copies.
 type rowPart struct {
@@ -43,14 +43,17 @@ func (w *warp) rowOf(op *ir.Op) int64 {
 	return first
 }
 
-// copyRows copies the rows that a loop loads first to shared memory, and waits for them. A block that stays has sent for them before.
+// copyRows sends for the rows that a loop loads first; for one that comes as a whole it waits. A block that stays has sent for them before.
 func (w *warp) copyRows(loop *ir.Op) {
 	if w.p().Tiles != nil {
 		return
 	}
 	for _, c := range w.p().RowCopies[loop] {
 		w.meet("copy a row of "+c.Load.Tensor.Name, nil)
-		if w.n == 0 {
+		for n := int64(0); n < c.Parts && w.n == 0; n++ {
+			w.send(c, n)
+		}
+		if c.Parts == 0 && w.n == 0 {
 			w.bring(c, w.rowOf(c.Load), w.lead(), 0, c.Bytes/int64(c.Load.Tensor.Held().Size()))
 		}
 		w.meet("have the row of "+c.Load.Tensor.Name, nil)
@@ -124,13 +127,14 @@ func (b *blockState) part(p rowPart) *onItsWay {
 
 // rowArrives waits for the parts of rows that a step of a loop is the first to read.
 func (w *warp) rowArrives(loop *ir.Op, at int64) {
-	if w.next == nil {
-		return
-	}
+	rows := max(w.rows, 1) // a block that does not stay has one
 	for _, c := range w.p().RowCopies[loop] {
+		if c.Parts == 0 {
+			continue
+		}
 		number := (at + w.lead()) / c.Step
 		part := w.block.part(rowPart{c, number})
-		w.sched().wait(fmt.Sprintf("part %d of a row of %s", number, c.Load.Tensor.Name), func() bool { return part.sent >= w.rows })
+		w.sched().wait(fmt.Sprintf("part %d of a row of %s", number, c.Load.Tensor.Name), func() bool { return part.sent >= rows })
 		if part.bring != nil { // the first warp that comes; to the others the part is there
 			part.bring()
 			part.bring = nil
