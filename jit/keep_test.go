@@ -45,7 +45,7 @@ func TestLongRowsAreReadOnce(t *testing.T) {
 			for i := range values {
 				values[i] = r.NormFloat64()
 			}
-			args := Args{"x": Converted(c.d, values, rows, c.n), "split": 1, "warps": 8, "j": 4096} // a block a row, as where there are many
+			args := Args{"x": Converted(c.d, values, rows, c.n), "split": 1, "BM": 1, "warps": 8, "j": 4096} // a block a row, as where there are many
 			if c.beside > 0 {
 				args["g"], args["b"] = Converted(c.d, values[:c.n], c.n), Converted(c.d, values[1:c.n+1], c.n)
 			}
@@ -212,6 +212,53 @@ kernel first(x: i32[A, M, N]) -> (y: i32[A, M, N], small: bool[A, M])
 				for name, x := range call(2, kept) {
 					assert.Equal(t, want[name].Floats(), x.Floats(), "%s, kept=%d", name, kept)
 				}
+			}
+		})
+	}
+}
+
+// Of two rows that do not fit shared memory together, what all loops compute of them is kept, and they are read once. The results have the bits
+// of loops that read again.
+func TestWhatLoopsComputeOfRowsIsKept(t *testing.T) {
+	const source = `kernel sums(x: f32[M, N], r: f32[M, N]) -> (s: f32[M, N], y: f32[M, N])
+    grid i in M
+{
+    axis j in N
+    let v = x[i, j] + 2 * r[i, j]
+    let c = v - max(v, over j)
+    s[i, j] = v
+    y[i, j] = c / sum(c, over j)
+}
+`
+	const rows = 2
+	for _, n := range []int64{50304, 50257} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			device, err := emulator.Open("sm_90a")
+			require.NoError(t, err)
+			defer device.Close()
+			var report *emu.Report
+			device.OnLaunch = func(_ string, r *emu.Report) { report = r }
+			module, err := NewCompiler(device, nil).Load("rows.tile", []byte(source))
+			require.NoError(t, err)
+			r := rand.New(rand.NewPCG(5, 6))
+			values := make([]float64, rows*n+1)
+			for i := range values {
+				values[i] = r.NormFloat64()
+			}
+			args := Args{"x": Converted(lang.F32, values[1:], rows, n), "r": Converted(lang.F32, values[:rows*n], rows, n), "split": 1}
+			call := func(kept int) map[string]*Array {
+				given := maps.Clone(args)
+				given["kept"], given["warps"], given["j"] = kept, 16, 8192
+				out, err := module.Call("sums", given)
+				require.NoError(t, err)
+				return out
+			}
+			want := call(1)
+			for kept := 2; kept <= 4; kept++ {
+				for name, x := range call(kept) {
+					assert.Equal(t, want[name].Floats(), x.Floats(), "%s, kept=%d", name, kept)
+				}
+				assert.InDelta(t, 2*rows*n*4, report.GlobalRead, 4*16*rows, "kept=%d", kept)
 			}
 		})
 	}
