@@ -158,11 +158,12 @@ func TestRowsAreGoneThroughByWords(t *testing.T) {
     y[a, i, j] = (c * rsqrt(sum(c * c, over j)) * g[j] as f32 + b[j] as f32) as T
 }
 
-kernel first(x: i32[A, M, N]) -> (y: i32[A, M, N], small: bool[A, M])
+kernel first(x: i32[A, M, N]) -> (y: i32[A, M, N], small: bool[A, M], most: i32[A, M])
     grid a in A, i in M
 {
     axis j in N
     y[a, i, j] = x[a, i, j] - min(x[a, i, j], over j) + index(j)
+    most[a, i] = argmax(x[a, i, j], over j)
     small[a, i] = all(x[a, i, j] < 100, over j)
 }
 `
@@ -171,12 +172,13 @@ kernel first(x: i32[A, M, N]) -> (y: i32[A, M, N], small: bool[A, M])
 		kernel string
 		d, u   lang.DType
 		n      int64
+		on     string
 	}{
-		{"norm", lang.BF16, lang.BF16, 8209}, {"norm", lang.F32, lang.F32, 8299}, {"norm", lang.F16, lang.F32, 8298}, {"norm", lang.F32, lang.BF16, 8301},
-		{"norm", lang.BF16, lang.F16, 8300}, {"first", lang.I32, lang.I32, 8303},
+		{"norm", lang.BF16, lang.BF16, 8209, "sm_90a"}, {"norm", lang.F32, lang.F32, 8299, "sm_90a"}, {"norm", lang.F16, lang.F32, 8298, "sm_120"},
+		{"norm", lang.F32, lang.BF16, 8301, "sm_80"}, {"norm", lang.BF16, lang.F16, 8300, "sm_90a"}, {"first", lang.I32, lang.I32, 8303, "sm_90a"},
 	} {
 		t.Run(fmt.Sprintf("%s %s %s %d", c.kernel, c.d, c.u, c.n), func(t *testing.T) {
-			device, err := emulator.Open("sm_90a")
+			device, err := emulator.Open(c.on)
 			require.NoError(t, err)
 			defer device.Close()
 			module, err := NewCompiler(device, nil).Load("rows.tile", []byte(source))

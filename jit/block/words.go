@@ -124,7 +124,7 @@ func (p *Program) wordsTake(op *ir.Op, x *ir.Axis) bool {
 		return op.Else() == nil && !op.Tensor.DType.Packed() && (op.Tensor.Shared || op.Tensor.ReadOnly()) // words hold what other blocks may write
 	case lang.OpStore:
 		return !op.Collides() && !op.Tensor.DType.Packed()
-	case lang.OpSum, lang.OpProd, lang.OpReduceMax, lang.OpReduceMin, lang.OpAny, lang.OpAll:
+	case lang.OpSum, lang.OpProd, lang.OpReduceMax, lang.OpReduceMin, lang.OpAny, lang.OpAll, lang.OpArgMax, lang.OpArgMin:
 		return true
 	case lang.OpStart, lang.OpEnd:
 		return op.Axis != x

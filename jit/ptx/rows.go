@@ -26,7 +26,7 @@ type rowsAhead struct {
 type comingRow struct {
 	from asm.Reg
 	rest asm.Number
-	// end is, of rows by words, where the row ends, and last whether its tensor ends there too: then what it has of a word is no copy's.
+	// end is, of rows by words, where the row ends, and last whether it exists and its tensor ends there too: then what it has of a word is no copy's.
 	end, last asm.Reg
 }
 
@@ -35,9 +35,10 @@ func (k *kernel) throughRows() {
 	a := k.a
 	first, every := k.firstTile(), k.walk.stride
 	thread := a.Op(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
-	asks := k.both(thread, a.Op(asm.Pred, "setp.lt.u32", first, k.walk.tiles))
+	exists := a.Op(asm.Pred, "setp.lt.u32", first, k.walk.tiles)
+	asks := k.both(thread, exists)
 	a.Comment("the block's first rows")
-	for c, row := range k.comingRows(first) {
+	for c, row := range k.comingRows(first, exists) {
 		for n := range c.Parts {
 			k.sendFor(c, asks, row, asm.Int(n*c.Step), asm.Int(n), n < c.Parts-1)
 		}
@@ -47,9 +48,10 @@ func (k *kernel) throughRows() {
 	k.eachTile(first, every, []asm.Reg{phase}, func(tile asm.Reg) {
 		k.assumeTouched()
 		next := a.Op(asm.B32, "add.s32", tile, every)
-		asks := k.both(thread, a.Op(asm.Pred, "setp.lt.u32", next, k.walk.tiles))
+		exists := a.Op(asm.Pred, "setp.lt.u32", next, k.walk.tiles)
+		asks := k.both(thread, exists)
 		k.rows = &rowsAhead{asks: asks, coming: map[*block.RowCopy]comingRow{}, phase: phase}
-		for c, row := range k.comingRows(next) {
+		for c, row := range k.comingRows(next, exists) {
 			k.rows.coming[c] = row
 		}
 		k.block(k.Func.Body)
@@ -57,8 +59,8 @@ func (k *kernel) throughRows() {
 	})
 }
 
-// comingRows goes through the copies of rows with the rows of a tile.
-func (k *kernel) comingRows(tile asm.Reg) func(yield func(*block.RowCopy, comingRow) bool) {
+// comingRows goes through the copies of rows with the rows of a tile, which may exist.
+func (k *kernel) comingRows(tile, exists asm.Reg) func(yield func(*block.RowCopy, comingRow) bool) {
 	return func(yield func(*block.RowCopy, comingRow) bool) {
 		k.push(k.a.Here())
 		k.place(tile)
@@ -66,6 +68,7 @@ func (k *kernel) comingRows(tile asm.Reg) func(yield func(*block.RowCopy, coming
 		rows := make([]comingRow, len(copies))
 		for i, c := range copies {
 			rows[i] = k.comingRow(c)
+			rows[i].last = k.both(rows[i].last, exists)
 		}
 		k.pop()
 		for i, c := range copies {
@@ -95,27 +98,21 @@ func (k *kernel) comingRow(c *block.RowCopy) comingRow {
 	return row
 }
 
-// copyTail has a thread copy what the row with which its tensor ends has of a last word, and put zeros behind it: the word is read as a whole.
-func (k *kernel) copyTail(c *block.RowCopy, asks asm.Reg, row comingRow) {
+// copyTail has the first threads copy what the row with which its tensor ends has of a last word, and put zeros behind it: the word is read as a
+// whole. The first of them sends for the rest then, behind what they have stored.
+func (k *kernel) copyTail(c *block.RowCopy, row comingRow) {
 	if k.Words == nil {
 		return
 	}
 	a, size := k.a, c.Load.Tensor.Held().Size()
-	at, again, over := a.Reg(asm.B64), a.Label(), a.Label()
-	a.Move(at, k.wordStart(row.end))
-	end := k.wordStart(k.offset(row.end, wordBytes-1))
-	more := a.Op(asm.Pred, "setp.lt.u64", at, end)
-	a.Unless(k.both(k.both(asks, row.last), more)).Do("bra", over)
-	a.Place(again)
+	does := k.both(a.Calc(asm.Pred, "setp.lt.u32", k.tid, asm.Int(wordBytes/size)), row.last)
+	at := a.Calc(asm.B64, "mad.wide.s32", k.tid, asm.Int(size), k.wordStart(row.end))
+	within := k.lowWord(a.Calc(asm.B64, "sub.s64", at, row.from))
+	to := a.Register(a.Add(within, a.Add(k.sharedBase(), asm.Int(k.kept[c.Store.Tensor]))))
 	raw := a.Op(asm.B32, "mov.b32", asm.Int(0))
-	a.If(a.Op(asm.Pred, "setp.lt.u64", at, row.end)).Set(raw, fmt.Sprintf("ld.global.u%d", 8*size), asm.At(at))
-	within := a.Op(asm.B32, "cvt.u32.u64", a.Op(asm.B64, "sub.s64", at, row.from))
-	to := a.Op(asm.B32, "add.s32", within, a.Register(a.Add(k.sharedBase(), asm.Int(k.kept[c.Store.Tensor]))))
-	a.Do(fmt.Sprintf("st.shared.u%d", 8*size), asm.At(to), raw)
-	a.Set(at, "add.s64", at, asm.Int(size))
-	a.Set(more, "setp.lt.u64", at, end)
-	a.If(more).Do("bra", again)
-	a.Place(over)
+	a.If(k.both(does, a.Calc(asm.Pred, "setp.lt.u64", at, row.end))).Set(raw, fmt.Sprintf("ld.global.u%d", 8*size), asm.At(at))
+	a.If(does).Do(fmt.Sprintf("st.shared.u%d", 8*size), asm.At(to), raw)
+	a.Do("bar.warp.sync", asm.AllLanes)
 }
 
 // sendFor copies a part of a row, the one with a number, which begins at a position behind where the copy begins: a whole one or the last.
@@ -125,7 +122,7 @@ func (k *kernel) sendFor(c *block.RowCopy, asks asm.Reg, row comingRow, position
 	from, bytes := row.from, asm.Number(asm.Int(c.Step*int64(size)))
 	if !whole {
 		bytes = row.rest
-		k.copyTail(c, asks, row)
+		k.copyTail(c, row)
 	}
 	bar := a.Register(a.Add(a.Mul(number, mbarrierBytes), a.Register(a.Add(k.sharedBase(), asm.Int(k.counters[c])))))
 	to := a.Register(a.Add(a.Mul(position, size), a.Register(a.Add(k.sharedBase(), asm.Int(k.kept[c.Store.Tensor])))))
