@@ -140,6 +140,11 @@ kernel both(x: f32[A, M, N], z: f32[A, M, N]) -> y: f32[A, M, N]
 			assert.Equal(t, want, call(4))
 			assert.Equal(t, read, report.GlobalRead)
 			assert.Equal(t, 132, report.Blocks, "some blocks have two rows")
+			args["stagger"] = 2
+			for _, form := range []int{3, 4} {
+				assert.Equal(t, want, call(form), "kept=%d, some blocks begin later", form)
+				assert.Equal(t, read, report.GlobalRead)
+			}
 		})
 	}
 }

@@ -104,6 +104,8 @@ var settings = []Setting{
 		Doc: "2 has each thread carry a part of its own of a sum that a loop carries, and joins them behind the loop; 1 joins them in each step; up to 2"},
 	{Name: "kept", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 4, Unit: "as the forms are numbered", Written: "@kept(1)",
 		Doc: "of rows that several loops go through: 1 reads them from memory in each loop; 2 keeps in shared memory what the first loop loads, where there is room; 3 copies them there as a whole before it, where they begin at multiples of 16 bytes or loops go through them by words; 4 has blocks stay, and copies the parts of the next row as a block is done with those of this one; up to 4"},
+	{Name: "stagger", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "as the forms are numbered", Written: "@stagger(2)",
+		Doc: "of rows that are copied to shared memory: 1 has blocks ask for all parts of a row at once; 2 has every second of those that begin together ask for its first row part after part, so that some reduce while others copy; up to 2"},
 	{Name: "words", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "as the forms are numbered", Written: "@words(1)",
 		Doc: "of rows that begin at no multiples of 16 bytes and that loops go through: 1 goes through them by columns, element by element; 2 by the words of 16 bytes in which they lie in memory; up to 2"},
 	{Name: "selection", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "as the forms are numbered", Written: "@selection(1)",

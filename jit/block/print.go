@@ -161,6 +161,9 @@ func (w *printer) op(op *ir.Op) {
 		if w.Tiles != nil {
 			ahead = fmt.Sprintf(", the next one's parts of %d positions as this one's are done with", c.Step)
 		}
+		if w.Staggered > 0 {
+			ahead += fmt.Sprintf("; every second of the first %d blocks asks for its first one part after part", w.Staggered)
+		}
 		w.line("  copies a row of %s to %s, %d bytes%s", c.Load.Tensor.Name, c.Store.Tensor.Name, c.Bytes, ahead)
 	}
 	form := ""

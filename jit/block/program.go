@@ -81,6 +81,8 @@ type Program struct {
 	Fetched []*ir.Op
 	// RowCopies are the rows that are copied to shared memory before a loop, by loop.
 	RowCopies map[*ir.Op][]*RowCopy
+	// Staggered is how many blocks begin together of which every second asks for its first row part after part; 0 where all ask for all.
+	Staggered int
 	// Maps are the tensor maps of all boxes, in the order of their names.
 	Maps []*TensorMap
 
@@ -166,6 +168,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.goThroughTiles()
 	p.copyInParts()
 	p.goThroughRows()
+	p.stagger()
 	p.donate()
 	p.overlapProducts()
 	p.loadByBoxes()

@@ -42,17 +42,27 @@ func (p *Program) goThroughRows() {
 		len(p.Pipelines) > 0 || f.ScratchBytes() > 0 || f.HasDebug() || len(f.Grid()) == 0 || len(p.RaggedGrid) > 0 || p.LongestFirst != nil {
 		return
 	}
-	kept, rows := int64(0), 0
-	for _, t := range f.Tensors {
-		if t.Shared {
-			kept += t.Bytes()
-		}
-	}
+	rows := 0
 	for _, copies := range p.RowCopies {
 		for _, c := range copies {
 			if rows++; !p.leavesInParts(c) {
 				return
 			}
+		}
+	}
+	blocks := p.withRows()
+	if p.Forms["kept"] == 0 && (blocks > 1 || rows < rowsAhead) {
+		return
+	}
+	p.Tiles = &Tiles{Teams: 1, Blocks: blocks * p.Target.SMs, Resident: blocks}
+}
+
+// withRows is how many blocks a multiprocessor holds at once, each with its rows.
+func (p *Program) withRows() int {
+	kept := int64(0)
+	for _, t := range p.Func.Tensors {
+		if t.Shared {
+			kept += t.Bytes()
 		}
 	}
 	blocks := 1
@@ -62,10 +72,19 @@ func (p *Program) goThroughRows() {
 	if p.Resident > 0 {
 		blocks = min(blocks, p.Resident)
 	}
-	if p.Forms["kept"] == 0 && (blocks > 1 || rows < rowsAhead) {
-		return
+	return blocks
+}
+
+// stagger decides whether every second block begins later. Blocks that begin together and have as much to do stay together: all of them wait for
+// the memory, and then it waits for all of them.
+func (p *Program) stagger() {
+	for _, copies := range p.RowCopies {
+		for _, c := range copies {
+			if c.Parts > 1 && p.asks("stagger", 1) > 1 {
+				p.Staggered = p.withRows() * p.Target.SMs
+			}
+		}
 	}
-	p.Tiles = &Tiles{Teams: 1, Blocks: blocks * p.Target.SMs, Resident: blocks}
 }
 
 // rowsAhead is from how many rows on a block copies those of its next ones ahead, where it has a multiprocessor alone. Where others share the

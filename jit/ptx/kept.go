@@ -63,6 +63,11 @@ func (k *kernel) copyRows(loop *ir.Op) {
 				k.sendFor(c, first, rows[i], asm.Int(n*c.Step), asm.Int(n), n < c.Parts-1)
 			}
 		}
+		for _, c := range copies {
+			if n < c.Parts {
+				k.stagger(c, first, n)
+			}
+		}
 	}
 	for _, c := range copies {
 		if c.Parts == 0 {

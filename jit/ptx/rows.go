@@ -41,6 +41,7 @@ func (k *kernel) throughRows() {
 	for c, row := range k.comingRows(first, exists) {
 		for n := range c.Parts {
 			k.sendFor(c, asks, row, asm.Int(n*c.Step), asm.Int(n), n < c.Parts-1)
+			k.stagger(c, asks, n)
 		}
 	}
 	phase := a.Reg(asm.B32)
@@ -57,6 +58,23 @@ func (k *kernel) throughRows() {
 		k.block(k.Func.Body)
 		a.Set(phase, "xor.b32", phase, asm.Int(1))
 	})
+}
+
+// stagger has the thread that sends wait for a part, in the blocks that begin later.
+func (k *kernel) stagger(c *block.RowCopy, asks asm.Reg, part int64) {
+	if k.Staggered == 0 || part == c.Parts-1 {
+		return
+	}
+	a := k.a
+	number := a.Calc(asm.B32, "mov.u32", asm.Block)
+	// Blocks that share a multiprocessor are as many behind one another as there are multiprocessors.
+	place := a.Calc(asm.B32, "add.s32", number, a.Calc(asm.B32, "div.u32", number, asm.Int(k.Target.SMs)))
+	second := a.Calc(asm.Pred, "setp.ne.u32", a.Calc(asm.B32, "and.b32", place, asm.Int(1)), asm.Int(0))
+	first := a.Calc(asm.Pred, "setp.lt.u32", number, asm.Int(k.Staggered))
+	over := a.Label()
+	a.Unless(k.both(k.both(second, first), asks)).Do("bra", over)
+	k.waitFor(a.Register(a.Add(k.sharedBase(), asm.Int(k.counters[c]+int(part)*mbarrierBytes))), asm.Int(0))
+	a.Place(over)
 }
 
 // comingRows goes through the copies of rows with the rows of a tile, which may exist.
