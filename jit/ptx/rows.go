@@ -198,10 +198,7 @@ func (k *kernel) behindLead(loop *ir.Op, position asm.Reg) asm.Reg {
 	return k.a.Op(asm.B32, "add.s32", position, k.lead())
 }
 
-// partOf is the number of the part that begins at a position. The assembler makes no shift of a division.
+// partOf is the number of the part that begins at a position.
 func (k *kernel) partOf(c *block.RowCopy, position asm.Reg) asm.Reg {
-	if n := int(c.Step); n&(n-1) == 0 {
-		return k.a.Op(asm.B32, "shr.u32", position, asm.Int(log2(n)))
-	}
 	return k.a.Op(asm.B32, "div.u32", position, asm.Int(c.Step))
 }
