@@ -56,6 +56,9 @@ func TestDeterministicCodeIsOfNoNumberOfRows(t *testing.T) {
 					l, err := compile.Lower(s, to, nil)
 					require.NoError(t, err)
 					text := l.Plan.String() + "\n" + l.Func.String()
+					if deterministic && to.IsGPU() {
+						assert.Equal(t, int64(1), l.Plan.Setting("words"), "a row's sums follow where in a word it begins")
+					}
 					if to.IsGPU() {
 						ptx, err := l.PTX()
 						require.NoError(t, err)

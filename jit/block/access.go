@@ -98,6 +98,10 @@ func (p *Program) Vector(t *ir.Tensor, dims []DimAccess, c *ir.Axis) int {
 	if c == nil {
 		return 1
 	}
+	if p.LoopsByWords(c) {
+		_, n := p.WordForm(t, dims)
+		return n
+	}
 	bits := int64(t.Held().Bits())
 	whole := gcd(p.StartMultiple(c), p.endMultiple(c)) // elements
 	if dims[len(dims)-1].Checked {

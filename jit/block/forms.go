@@ -44,6 +44,14 @@ func (p *Program) Form(name string) int64 {
 		if p.findsThreshold() {
 			return ByThreshold
 		}
+	case "stagger":
+		if p.Staggered > 0 {
+			return 2
+		}
+	case "words":
+		if p.Words != nil {
+			return byWords
+		}
 	case "phases":
 		if len(p.Phases) > 0 {
 			return 2

@@ -28,8 +28,8 @@ type RowCopy struct {
 	// Load is the load in the loop, and Kept what takes its place: a load of the tensor in shared memory. Store is what is left out.
 	Load, Kept, Store *ir.Op
 	Bytes             int64
-	// Loop is the loop that loads the row first. Of a block that stays, Last is the loop that loads it last, and the row comes in Parts of Step
-	// positions, which are those of the loops' steps.
+	// Loop is the loop that loads the row first. The row comes in Parts of Step positions, which are those of the loop's steps; 0 for as a whole.
+	// Of a block that stays, Last is the loop that loads it last, in the same steps.
 	Loop, Last  *ir.Op
 	Step, Parts int64
 }
@@ -63,7 +63,7 @@ func (p *Program) newRowCopy(loop, store *ir.Op) *RowCopy {
 	}
 	bytes := store.Tensor.Bytes()
 	last := len(t.Shape) - 1
-	if !t.Shape[last].Known() || bytes != t.Held().Bytes(t.Shape[last].Value) || bytes%bulkUnit != 0 {
+	if !t.Shape[last].Known() || bytes != t.Held().Bytes(t.Shape[last].Value) || bytes%bulkUnit != 0 && !p.LoopsByWords(loop.Axis) {
 		return nil
 	}
 	for i, d := range p.Access(load) {

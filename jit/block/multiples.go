@@ -39,6 +39,8 @@ func (p *Program) StartMultiple(a *ir.Axis) int64 {
 		return a.Extent
 	case a.Kind == ir.Whole:
 		return multipleOf(a.Lo)
+	case p.LoopsByWords(a): // from where the row's first word begins
+		return 1
 	}
 	m := a.Extent
 	for _, op := range p.loops[a] {

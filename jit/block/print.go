@@ -80,6 +80,8 @@ func (p *Program) String() string {
 		case a.Ranges != nil:
 			w.line("  axis %s: ranges of %s that lie in memory, whose last blocks may be partial", a.Name, a.Ranges.Of.Name)
 		case !p.Ragged(a):
+		case p.LoopsByWords(a):
+			w.line("  axis %s: by words of %d elements of %s, from where the word begins in which the row does; the last step is partial", a.Name, p.Words.Unit, p.Words.Row.Tensor.Name)
 		case slices.Contains(p.RaggedGrid, a):
 			w.line("  axis %s: the last block may be partial, and has code of its own", a.Name)
 		default:
@@ -157,8 +159,14 @@ func (w *printer) op(op *ir.Op) {
 	}
 	for _, c := range w.RowCopies[op] {
 		ahead := ""
+		if c.Parts > 0 {
+			ahead = fmt.Sprintf(", in parts of %d positions", c.Step)
+		}
 		if w.Tiles != nil {
 			ahead = fmt.Sprintf(", the next one's parts of %d positions as this one's are done with", c.Step)
+		}
+		if w.Staggered > 0 {
+			ahead += fmt.Sprintf("; every second of the first %d blocks asks for its first one part after part", w.Staggered)
 		}
 		w.line("  copies a row of %s to %s, %d bytes%s", c.Load.Tensor.Name, c.Store.Tensor.Name, c.Bytes, ahead)
 	}

@@ -81,6 +81,8 @@ type Program struct {
 	Fetched []*ir.Op
 	// RowCopies are the rows that are copied to shared memory before a loop, by loop.
 	RowCopies map[*ir.Op][]*RowCopy
+	// Staggered is how many blocks begin together of which every second asks for its first row part after part; 0 where all ask for all.
+	Staggered int
 	// Maps are the tensor maps of all boxes, in the order of their names.
 	Maps []*TensorMap
 
@@ -94,6 +96,8 @@ type Program struct {
 	Grouped bool
 	// LongestFirst says that the blocks with the longest loops begin first; nil where all are as long, or nobody asks.
 	LongestFirst *LongestFirst
+	// Words is how loops go through rows that begin at no multiples of 16 bytes; nil where they do so by columns.
+	Words *Words
 	// Phases are the loops of which the first steps have code of their own.
 	Phases map[*ir.Op]*Phase
 	// Deferred are, by loop, the reductions that are joined behind it.
@@ -148,6 +152,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		}
 		return true
 	})
+	p.goByWords()
 	for again := true; again; again = p.roundBoxes() {
 		p.assign()
 		for _, c := range p.Products {
@@ -161,7 +166,9 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.grid()
 	p.storeByBoxes()
 	p.goThroughTiles()
+	p.copyInParts()
 	p.goThroughRows()
+	p.stagger()
 	p.donate()
 	p.overlapProducts()
 	p.loadByBoxes()

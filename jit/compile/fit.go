@@ -24,11 +24,18 @@ type planning struct {
 	store  *cache.Cache
 	// effort is how far the plan may go from what is fast.
 	effort plan.Effort
+	// deterministic: an element's bits do not show in which row it lies. Loops by words add up a row in an order that follows where in a word
+	// the row begins.
+	deterministic bool
 }
 
 // plan chooses a plan for the kernel. The planner reckons with t.
 func (p *planning) plan(t target.Machine, pins map[string]int64) (*plan.Plan, error) {
-	return plan.ChooseAt(p.effort, p.f, t, p.sizes, pins)
+	chosen, err := plan.ChooseAt(p.effort, p.f, t, p.sizes, pins)
+	if err == nil && t.IsGPU() && p.deterministic && chosen.Forms["words"] == 0 {
+		chosen.Forms["words"] = 1
+	}
+	return chosen, err
 }
 
 // fitWith finds a plan with the extents that the specialisation asks for beside the pins, or without these where nothing fits.

@@ -109,7 +109,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 	declared := slices.Clone(f.Axes) // passes change the list
 	share(f, target, s.Pins["split"])
 	p := &planning{
-		f: f, target: target, store: with.store,
+		f: f, target: target, store: with.store, deterministic: s.Deterministic,
 		sizes: func(d *ir.Dim) int64 {
 			n, err := dims.Size(d, s)
 			if err != nil {

@@ -1,7 +1,6 @@
 package pass
 
 import (
-	"fmt"
 	"slices"
 
 	"tilec/jit/ir"
@@ -99,7 +98,7 @@ type keeper struct {
 	room int64
 }
 
-// reading is a load in a loop, and the loop.
+// reading is a load in a loop, or what is computed of several, and the loop.
 type reading struct{ load, loop *ir.Op }
 
 // row is what a load and those of the same elements in later loops read.
@@ -122,6 +121,9 @@ func (k *keeper) run() bool {
 		return false
 	}
 	rows := k.rows()
+	if !k.haveRoom(rows) {
+		rows = k.computed(rows)
+	}
 	slices.SortStableFunc(rows, func(a, b *row) int { return len(b.again) - len(a.again) })
 	changed := false
 	for _, r := range rows {
@@ -130,6 +132,9 @@ func (k *keeper) run() bool {
 			k.keep(r)
 			changed = true
 		}
+	}
+	if changed { // loads of what is computed of them
+		liveness(k.f).sweep(k.f.Body)
 	}
 	return changed
 }
@@ -160,9 +165,17 @@ func (k *keeper) rows() []*row {
 
 // begin says what a load reads in all steps of its loop, nil where that is no range that is known.
 func begin(r reading) *row {
-	o := &row{first: r, bytes: int64(r.load.Tensor.DType.Size())}
-	for _, v := range r.load.Indices() {
-		for _, a := range v.Type.Axes {
+	v := r.load.Result()
+	o := &row{first: r, bytes: int64(v.Type.DType.Size())}
+	over := [][]*ir.Axis{ir.Without(v.Type.Axes, []*ir.Axis{r.loop.Axis}), {r.loop.Axis}}
+	if r.load.Code == lang.OpLoad { // as they lie in memory
+		over = nil
+		for _, v := range r.load.Indices() {
+			over = append(over, v.Type.Axes)
+		}
+	}
+	for _, axes := range over {
+		for _, a := range axes {
 			if slices.Contains(o.axes, a) {
 				continue
 			}
@@ -186,10 +199,10 @@ func begin(r reading) *row {
 	return o
 }
 
-// sameRows reports loads of the same elements by the same steps.
+// sameRows reports readings of the same elements by the same steps.
 func sameRows(a, b reading) bool {
 	x, y := a.loop.Axis, b.loop.Axis
-	if a.load.Tensor != b.load.Tensor || x.Dim != y.Dim || x.Extent != y.Extent || y.Split > 1 {
+	if x.Dim != y.Dim || x.Extent != y.Extent || y.Split > 1 {
 		return false
 	}
 	var equal func(v, w *ir.Value) bool
@@ -198,7 +211,7 @@ func sameRows(a, b reading) bool {
 			return true
 		}
 		p, q := v.Def, w.Def
-		if p == nil || q == nil || p.Code != q.Code || len(p.Args) != len(q.Args) || !p.Pure() || len(p.Results) != 1 || len(p.Blocks) > 0 || p.Fn != nil {
+		if p == nil || q == nil || p.Code != q.Code || p.Tensor != q.Tensor || len(p.Args) != len(q.Args) || !p.Pure() || len(p.Results) != 1 || len(p.Blocks) > 0 || p.Fn != nil {
 			return false
 		}
 		axis := p.Axis
@@ -206,7 +219,7 @@ func sameRows(a, b reading) bool {
 			axis = y
 		}
 		row := p.Code.Row()
-		if axis != q.Axis || p.Dim != q.Dim || p.Span != q.Span || v.Type.DType != w.Type.DType || !row.Elementwise && p.Code != lang.OpIndex && p.Code != lang.OpStart && p.Code != lang.OpConst {
+		if axis != q.Axis || p.Dim != q.Dim || p.Span != q.Span || v.Type.DType != w.Type.DType || !row.Elementwise && p.Code != lang.OpLoad && p.Code != lang.OpIndex && p.Code != lang.OpStart && p.Code != lang.OpConst {
 			return false
 		}
 		for i := range p.Args {
@@ -216,17 +229,12 @@ func sameRows(a, b reading) bool {
 		}
 		return p.Const == q.Const
 	}
-	for i, v := range a.load.Indices() {
-		if !equal(v, b.load.Indices()[i]) {
-			return false
-		}
-	}
-	return equal(a.loop.Args[0], b.loop.Args[0]) && equal(a.loop.Args[1], b.loop.Args[1])
+	return equal(a.load.Result(), b.load.Result()) && equal(a.loop.Args[0], b.loop.Args[0]) && equal(a.loop.Args[1], b.loop.Args[1])
 }
 
 // keep puts what the first load reads in shared memory, and lets the others read there.
 func (k *keeper) keep(r *row) {
-	t := k.f.AddScratch(fmt.Sprintf("kept.%s", r.first.load.Tensor.Name), r.first.load.Tensor.DType, r.shape)
+	t := k.f.AddScratch("kept."+r.first.name(), r.first.load.Result().Type.DType, r.shape)
 	t.Shared = true
 	at := func(b *ir.Builder, loop *ir.Op) *ir.Op {
 		op := &ir.Op{Code: lang.OpLoad, Tensor: t, Checked: make([]bool, len(r.axes)), At: b.At}

@@ -365,6 +365,9 @@ func (c at) gpu() (*estimate, *violation) {
 	if c.takesTurns() {
 		e.latency = c.turns(e, busy)
 	}
+	if rows > 0 {
+		e.latency += c.uncovered(ops/(full*t.Lanes*t.Clock), warps)
+	}
 	e.time = busy + e.latency + e.launch
 	return e, nil
 }

@@ -36,6 +36,9 @@ type model struct {
 	fed, used map[*ir.Value]bool
 	// freeOf remembers the places of the axes that one value has and another has not: each candidate asks.
 	freeOf map[[2]*ir.Value][]int
+	// rowValuesAre is what is computed of several loads that nothing else needs, where they have been asked for: see keep.go.
+	rowValuesAre   []value
+	rowValuesFound bool
 
 	ops      []step
 	live     [][]tile // at each moment that matters, the tiles that are live in registers

@@ -293,6 +293,9 @@ func (k *kernel) exists(l layout.Layout, a *ir.Axis, c int) asm.Reg {
 		// position + c < end; the end is never past start + extent, so padding is out too.
 		return k.a.Calc(asm.Pred, "setp.gt.s32", k.left(l, a), asm.Int(c))
 	}
+	if k.inFirstWord(a, c) {
+		return k.a.Calc(asm.Pred, "setp.ge.s32", k.a.Register(k.position(l, a)), asm.Int(-c))
+	}
 	if most < int(a.Extent) {
 		return asm.Reg{}
 	}

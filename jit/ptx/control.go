@@ -19,6 +19,9 @@ func (k *kernel) loop(op *ir.Op) {
 	if op.Axis != nil {
 		step = op.Axis.Extent
 	}
+	if k.LoopsByWords(op.Axis) {
+		lo = k.a.Calc(asm.B32, "neg.s32", k.lead())
+	}
 	shared := op.Axis != nil && op.Axis.Split > 1
 	if shared {
 		lo, hi = k.part(lo, hi, step)

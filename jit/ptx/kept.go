@@ -13,7 +13,7 @@ import (
 func (k *kernel) keepRows() {
 	for _, t := range k.Func.Tensors {
 		if t.Shared {
-			k.kept[t] = k.allocate(int(t.Bytes()), t.Name).at
+			k.kept[t] = k.allocate(k.KeptBytes(t), t.Name).at
 		}
 	}
 	if len(k.RowCopies) == 0 {
@@ -42,7 +42,8 @@ func (k *kernel) rowCopies() []*block.RowCopy {
 	return all
 }
 
-// copyRows copies the rows that a loop loads first, and waits until they are there. A block that stays has them on their way already.
+// copyRows has a thread send for the rows that a loop loads first: all of them for their first part, then for the next. The steps of the loop wait
+// for the parts; for a row that comes as a whole the loop waits. A block that stays has them on their way already.
 func (k *kernel) copyRows(loop *ir.Op) {
 	a := k.a
 	copies := k.RowCopies[loop]
@@ -50,27 +51,35 @@ func (k *kernel) copyRows(loop *ir.Op) {
 		return
 	}
 	first := a.Calc(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
-	for _, c := range copies {
-		a.Comment("copy a row of %s", c.Load.Tensor.Name)
-		bar := a.Register(a.Add(k.sharedBase(), asm.Int(k.counters[c])))
-		to := a.Register(a.Add(k.sharedBase(), asm.Int(k.kept[c.Store.Tensor])))
-		from := k.rowAddress(c)
-		a.If(first).Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(bar), asm.Int(c.Bytes))
-		a.If(first).Do("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", asm.At(to), asm.At(from), asm.Int(c.Bytes), asm.At(bar))
+	parts := int64(0)
+	rows := make([]comingRow, len(copies))
+	for i, c := range copies {
+		rows[i], parts = k.comingRow(c), max(parts, c.Parts, 1)
+	}
+	for n := range parts {
+		for i, c := range copies {
+			if n < max(c.Parts, 1) {
+				a.Comment("copy a row of %s", c.Load.Tensor.Name)
+				k.sendFor(c, first, rows[i], asm.Int(n*c.Step), asm.Int(n), n < c.Parts-1)
+			}
+		}
+		for _, c := range copies {
+			if n < c.Parts {
+				k.stagger(c, first, n)
+			}
+		}
 	}
 	for _, c := range copies {
-		bar := a.Register(a.Add(k.sharedBase(), asm.Int(k.counters[c])))
-		over, again := a.Reg(asm.Pred), a.Label()
-		a.Place(again)
-		a.Set(over, "mbarrier.try_wait.parity.shared::cta.b64", asm.At(bar), asm.Int(0))
-		a.Unless(over).Do("bra", again)
+		if c.Parts == 0 {
+			k.waitFor(a.Register(a.Add(k.sharedBase(), asm.Int(k.counters[c]))), asm.Int(0))
+		}
 	}
 }
 
-// rowAddress is where a row begins in global memory.
-func (k *kernel) rowAddress(c *block.RowCopy) asm.Reg {
-	x := &addressing{k: k, tensor: c.Load.Tensor, dims: k.Access(c.Load), size: int64(c.Load.Tensor.Held().Size())}
-	base := k.pointer(c.Load.Tensor)
+// rowAddress is where the row of an access begins in global memory.
+func (k *kernel) rowAddress(op *ir.Op) asm.Reg {
+	x := &addressing{k: k, tensor: op.Tensor, dims: k.Access(op), size: int64(op.Tensor.Held().Size())}
+	base := k.pointer(op.Tensor)
 	for i, d := range x.dims[:len(x.dims)-1] {
 		for _, t := range d.Affine.Terms {
 			base = x.step(base, i, k.state(t.Axis).start, t.Coef)

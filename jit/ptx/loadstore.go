@@ -107,6 +107,9 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	if e := op.Else(); e != nil {
 		other = k.get(e, l.Slice(e.Type.Axes))
 	}
+	if n > 1 && k.LoopsByWords(c) {
+		return k.loadWords(x, axes, c, groups, mnemonic)
+	}
 	regs := make([]asm.Reg, l.Regs())
 	masked := axes
 	if len(groups) > 1 {
@@ -170,18 +173,22 @@ func (k *kernel) storeEach(op *ir.Op, l layout.Layout, value func(r int) asm.Reg
 	k.orderWrite(t)
 	x := k.addressing(op, l)
 	c := block.Contiguous(x.dims)
-	groups, _ := l.Groups(c, l.Aligned(c, k.Vector(t, x.dims, c)))
+	groups, n := l.Groups(c, l.Aligned(c, k.Vector(t, x.dims, c)))
 	owner := k.owner(l)
 	mnemonic := "st.global" + k.eviction(op, "st.global")
 	if t.Shared {
 		mnemonic = "st.shared"
 	}
 	for _, g := range groups {
-		p := k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
 		xs := make([]asm.Reg, len(g))
 		for i, r := range g {
 			xs[i] = value(r)
 		}
+		if n > 1 && k.LoopsByWords(c) {
+			k.storeWords(x, c, g, xs, mnemonic, k.both(owner, k.mask(l, ir.Without(axes, []*ir.Axis{c}), g[0])))
+			continue
+		}
+		p := k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
 		k.putAt(t.Held(), xs, mnemonic, p, x.at(g[0]))
 	}
 }

@@ -133,6 +133,7 @@ func (k *kernel) addressing(op *ir.Op, l layout.Layout) *addressing {
 	for _, p := range sum {
 		x.base = x.step(x.base, p.dim, p.value, p.coef)
 	}
+	x.base = x.fromWord(x.base)
 	return x
 }
 

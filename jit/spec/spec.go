@@ -255,7 +255,7 @@ func (s *Spec) Key() Key {
 	for _, n := range names {
 		fmt.Fprintf(&b, " %s:=%d", n, s.Pins[n])
 	}
-	fmt.Fprintf(&b, " %s %t %t %t %t", s.Precision, s.Debug, s.Wide, s.Dependent, s.Timed)
+	fmt.Fprintf(&b, " %s %t %t %t %t %t", s.Precision, s.Debug, s.Wide, s.Dependent, s.Timed, s.Deterministic)
 	k := s.Kernel
 	if s.Cut != nil {
 		k = s.Cut.Of.Kernel

@@ -67,7 +67,7 @@ func (w *warp) masked(l layout.Layout, axes []*ir.Axis) []bool {
 		st := w.axis(a)
 		left := min(st.end-st.start, a.Extent)
 		for i := range out {
-			out[i] = out[i] && int64(coords[j][i]) < left
+			out[i] = out[i] && int64(coords[j][i]) < left && int64(coords[j][i]) >= -st.start // a loop by words begins before its row
 		}
 	}
 	return out
@@ -196,6 +196,10 @@ func (w *warp) together(op *ir.Op, l layout.Layout, places []int64, vector int) 
 	}
 	groups, n := l.Groups(c, l.Aligned(c, vector))
 	if n == 1 {
+		return
+	}
+	if w.p().LoopsByWords(c) {
+		w.wholeWords(op, groups, places)
 		return
 	}
 	bytes := op.Tensor.Held().Bytes(int64(n))

@@ -309,7 +309,7 @@ func (w *warp) storeBoxes(op *ir.Op, s *block.BoxStore) {
 func (w *warp) keepTensors() {
 	for _, t := range w.p().Func.Tensors {
 		if t.Shared {
-			at, size := w.arena.Take(int(t.Bytes()))
+			at, size := w.arena.Take(w.p().KeptBytes(t))
 			x := w.block.memory.roomFor(t, t.Name, at, size)
 			if w.block.kept[t] == nil {
 				w.block.kept[t] = &keptTensor{x, map[int64][2]int{}}
@@ -321,12 +321,14 @@ func (w *warp) keepTensors() {
 // keep stores an element in shared memory, and keptAt loads it: one that another warp has stored not before the two have met.
 func (b *blockState) keep(w *warp, t *ir.Tensor, n int64, c ir.Const) {
 	x := b.kept[t]
+	n += w.lead()
 	x.writers[n] = [2]int{w.n, w.epoch}
 	x.room.put(int(n)*t.Held().Size(), t.DType.WholeBytes(), c)
 }
 
 func (b *blockState) keptAt(w *warp, t *ir.Tensor, n int64) ir.Const {
 	x := b.kept[t]
+	n += w.lead()
 	if by, ok := x.writers[n]; ok && by[0] != w.n && by[1] >= w.epoch {
 		failf("warp %d loads an element of %s that warp %d has stored, and the two have not met since", w.n, t.Name, by[0])
 	}

@@ -20,6 +20,7 @@ var (
 	kept        = examples[13]
 	unaligned   = examples[16]
 	throughRows = examples[17]
+	words       = examples[18]
 )
 
 // pipeline is the program's loop with stages.
@@ -147,6 +148,7 @@ func TestFaultsAreFound(t *testing.T) {
 		{"a row's parts are sent for before the last loop has read them", throughRows, func(p *block.Program) { row(p).Last = row(p).Loop },
 			"of a row of x", ""},
 		{"a row is in other parts than the loop's steps", throughRows, func(p *block.Program) { row(p).Step *= 2 }, "of a row of x", ""},
+		{"a row's words are taken for shorter ones", words, func(p *block.Program) { p.Words.Unit /= 2 }, "in no word of theirs", ""},
 		{"a last block has no masks", added, func(p *block.Program) { p.Func.Dims[0].Divisor = 1024 }, "and no masks", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -174,7 +174,10 @@ var examples = []program{
 	{name: "centre", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 4, Stages: 1, Forms: map[string]int64{"kept": 2}}, sizes: map[string]int64{"M": 3}},
 	{name: "share", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 2, Stages: 1}, sizes: map[string]int64{"M": 2}, alone: "alone"},
 	{name: "linear_gelu", extents: map[string]int64{"i": 64, "j": 64, "k": 32}, settings: block.Settings{Warps: 4, Stages: 3}, sizes: map[string]int64{"M": 5}, machine: "sm_80", dims: map[string]int64{"K": 100, "N": 140}},
-	{name: "centre", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 4, Stages: 1}, sizes: map[string]int64{"M": 9}},
+	{name: "centre", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 4, Stages: 1, Forms: map[string]int64{"kept": 4}}, sizes: map[string]int64{"M": 9}},
+	{name: "words", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 2, Stages: 1, Forms: map[string]int64{"kept": 2}}, sizes: map[string]int64{"M": 9}},
+	{name: "words", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 2, Stages: 1, Forms: map[string]int64{"kept": 3}}, sizes: map[string]int64{"M": 9}},
+	{name: "words", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 2, Stages: 1, Forms: map[string]int64{"kept": 4}}, sizes: map[string]int64{"M": 300}},
 }
 
 func TestExamplesAgreeWithTheirTileIR(t *testing.T) {

@@ -20,6 +20,9 @@ func (w *warp) steps(r *ring) int {
 // span is from where and up to where a loop goes in this block.
 func (w *warp) span(op *ir.Op) (lo, hi int64) {
 	lo, hi = w.bounds(op.Axis, w.anewScalar(op.Args[0]), w.anewScalar(op.Args[1]), op.Args[1])
+	if w.p().LoopsByWords(op.Axis) {
+		lo = -w.lead()
+	}
 	if op.Axis != nil && op.Axis.Split > 1 {
 		_, each := w.share(lo, hi, op.Axis.Extent)
 		length, rank := max(hi-lo, 0), int64(w.block.rank)

@@ -7,8 +7,8 @@ import (
 	"tilec/jit/ir"
 )
 
-// This file copies rows to shared memory (block.RowCopy): as a whole before the loop that loads them first, or, of blocks that stay, part by part,
-// as the block is done with the row before. A part that is sent for is on its way, and may not be read, until it is waited for.
+// This file copies rows to shared memory (block.RowCopy): before the loop that loads them first or, of blocks that stay, as the block is done with
+// the row before. A part that is sent for is on its way, and may not be read, until it is waited for.
 
 // rowPart is a part of the rows that a block copies.
 type rowPart struct {
@@ -22,11 +22,11 @@ type onItsWay struct {
 	bring func()
 }
 
-// rowOf is where the row of a copy begins among the elements of its tensor, for the tile at which the warp stands.
-func (w *warp) rowOf(c *block.RowCopy) int64 {
-	from := w.block.tensor(c.Load.Tensor)
+// rowOf is where the row of an access begins among the elements of its tensor, for the tile at which the warp stands.
+func (w *warp) rowOf(op *ir.Op) int64 {
+	from := w.block.tensor(op.Tensor)
 	at := make([]int64, len(from.shape))
-	dims := w.p().Access(c.Load)
+	dims := w.p().Access(op)
 	for i, d := range dims[:len(dims)-1] {
 		for _, t := range d.Affine.Terms {
 			at[i] += t.Coef * w.axis(t.Axis).start
@@ -38,31 +38,34 @@ func (w *warp) rowOf(c *block.RowCopy) int64 {
 	}
 	first, inside := from.place(at)
 	if !inside {
-		failf("a row of %s at %v, of shape %v, is copied", from.Name, at, from.shape)
+		failf("a row of %s at %v, of shape %v, is gone through", from.Name, at, from.shape)
 	}
 	return first
 }
 
-// copyRows copies the rows that a loop loads first to shared memory, and waits for them. A block that stays has sent for them before.
+// copyRows sends for the rows that a loop loads first; for one that comes as a whole it waits. A block that stays has sent for them before.
 func (w *warp) copyRows(loop *ir.Op) {
 	if w.p().Tiles != nil {
 		return
 	}
 	for _, c := range w.p().RowCopies[loop] {
 		w.meet("copy a row of "+c.Load.Tensor.Name, nil)
-		if w.n == 0 {
-			w.bring(c, w.rowOf(c), 0, c.Bytes/int64(c.Load.Tensor.Held().Size()))
+		for n := int64(0); n < c.Parts && w.n == 0; n++ {
+			w.send(c, n)
+		}
+		if c.Parts == 0 && w.n == 0 {
+			w.bring(c, w.rowOf(c.Load), w.lead(), 0, c.Bytes/int64(c.Load.Tensor.Held().Size()))
 		}
 		w.meet("have the row of "+c.Load.Tensor.Name, nil)
 	}
 }
 
-// bring puts elements of a row, which begins at first, into shared memory.
-func (w *warp) bring(c *block.RowCopy, first, from, to int64) {
+// bring puts elements of a row, which begins at first, into shared memory, behind the row's lead.
+func (w *warp) bring(c *block.RowCopy, first, lead, from, to int64) {
 	t, kept := w.block.tensor(c.Load.Tensor), w.block.kept[c.Store.Tensor]
 	size := int64(t.Held().Size())
 	for n := from; n < to; n++ {
-		kept.room.put(int(n*size), t.DType.WholeBytes(), t.get(first+n))
+		kept.room.put(int((n+lead)*size), t.DType.WholeBytes(), t.get(first+n))
 	}
 }
 
@@ -100,15 +103,16 @@ func (w *warp) throughRows(stride int64) {
 func (w *warp) send(c *block.RowCopy, number int64) {
 	t := w.block.tensor(c.Load.Tensor)
 	size := int64(t.Held().Size())
-	from := number * c.Step
-	to := min(from+c.Step, c.Bytes/size)
+	lead := w.lead()
+	from := max(number*c.Step-lead, 0)
+	to := min((number+1)*c.Step-lead, c.Bytes/size)
 	part := w.block.part(rowPart{c, number})
 	if part.bring != nil {
 		failf("part %d of a row of %s is sent for, and the one before has not been waited for", number, t.Name)
 	}
-	w.block.kept[c.Store.Tensor].room.take(int(from*size), int((to-from)*size), fmt.Sprintf("part %d of a row of %s", number, t.Name))
-	first := w.rowOf(c)
-	part.sent, part.bring = part.sent+1, func() { w.bring(c, first, from, to) }
+	w.block.kept[c.Store.Tensor].room.take(int((from+lead)*size), int((to-from)*size), fmt.Sprintf("part %d of a row of %s", number, t.Name))
+	first := w.rowOf(c.Load)
+	part.sent, part.bring = part.sent+1, func() { w.bring(c, first, lead, from, to) }
 }
 
 // part is a part of a block's rows.
@@ -123,12 +127,14 @@ func (b *blockState) part(p rowPart) *onItsWay {
 
 // rowArrives waits for the parts of rows that a step of a loop is the first to read.
 func (w *warp) rowArrives(loop *ir.Op, at int64) {
-	if w.next == nil {
-		return
-	}
+	rows := max(w.rows, 1) // a block that does not stay has one
 	for _, c := range w.p().RowCopies[loop] {
-		part := w.block.part(rowPart{c, at / c.Step})
-		w.sched().wait(fmt.Sprintf("part %d of a row of %s", at/c.Step, c.Load.Tensor.Name), func() bool { return part.sent >= w.rows })
+		if c.Parts == 0 {
+			continue
+		}
+		number := (at + w.lead()) / c.Step
+		part := w.block.part(rowPart{c, number})
+		w.sched().wait(fmt.Sprintf("part %d of a row of %s", number, c.Load.Tensor.Name), func() bool { return part.sent >= rows })
 		if part.bring != nil { // the first warp that comes; to the others the part is there
 			part.bring()
 			part.bring = nil
@@ -147,8 +153,8 @@ func (w *warp) rowLeaves(loop *ir.Op, at int64) {
 				continue
 			}
 			w.meet("are done with a part of a row of "+c.Load.Tensor.Name, nil)
-			if w.n == 0 {
-				w.next(func() { w.send(c, at/c.Step) })
+			if number := (at + w.lead()) / c.Step; w.n == 0 {
+				w.next(func() { w.send(c, number) })
 			}
 		}
 	}
