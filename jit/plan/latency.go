@@ -22,7 +22,9 @@ func (c at) latency(e *estimate, resident int64, busy float64) float64 {
 	waves := float64(ceilDiv(c.blocks(), c.sms()*resident))
 	hidden := 0.0
 	if c.persist == alone && c.allByWarpgroups() { // the operands of the next tile come while this one's results are stored
-		hidden = float64((waves - 1) * (t.BlockOverhead + float64(starts*t.LoadLatency)))
+		if n := float64((waves - 1) * (t.BlockOverhead + float64(starts*t.LoadLatency))); n > float64(worthStaying*busy) {
+			hidden = n
+		}
 	}
 	over := 0.0
 	if t.Has(target.Wgmma) && resident > 1 && c.contracts && c.loadsOperands() {
