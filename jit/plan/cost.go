@@ -36,6 +36,8 @@ const (
 	// manyElements is from how many elements a thread code gets long and registers short;
 	// each further one costs longCode of the time.
 	manyElements, longCode = 32, 0.002
+	// longOrder is the same of what puts elements into order, which takes hundreds of instructions an element: 32 of them fill the caches for code.
+	longOrder = 0.02
 	// coarseWeight is what a function costs whose coarse form will do: one or two operations, and the special unit's time for one.
 	coarseWeight = 3
 	// accessWeight is what a load or a store of a vector of up to vectorBytes costs, in simple operations.
@@ -287,7 +289,7 @@ func roundUp(n, to int64) int64 { return ceilDiv(n, to) * to }
 // gpu predicts the cost on a GPU, or says which limit the candidate breaks.
 func (c at) gpu() (*estimate, *violation) {
 	t := &c.target
-	e := &estimate{blocks: c.blocks(), registers: c.registersPerThread() + c.stepSums() + c.rankRegisters(), sharedBytes: c.sharedBytes(), launch: t.Launch}
+	e := &estimate{blocks: c.blocks(), registers: c.registersPerThread() + c.stepSums() + c.orderRegisters(), sharedBytes: c.sharedBytes(), launch: t.Launch}
 	if v := c.limits(e); v != nil {
 		return nil, v
 	}
@@ -347,7 +349,7 @@ func (c at) gpu() (*estimate, *violation) {
 			moved.l2 += max(moved.once-float64(t.L2Size), 0)
 		}
 	}
-	e.l2 = moved.l2 / min(l2, active*perSM) / tail
+	e.l2 = moved.l2/min(l2, active*perSM)/tail + c.runs(active)
 	e.dram = moved.dram / min(t.DRAM, active*perSM) / tail
 
 	full := float64(t.SMs) * e.waves
@@ -361,7 +363,14 @@ func (c at) gpu() (*estimate, *violation) {
 	e.issue += ops/(full*t.Lanes*t.Clock)/min(1, warps/8) + float64(float64(e.blocks)*t.DispatchTime)
 	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
 	if most > manyElements && !wide {
-		busy *= 1 + float64(longCode*float64(most-manyElements))
+		cost := longCode
+		if c.orders() {
+			cost = longOrder
+		}
+		busy *= 1 + float64(cost*float64(most-manyElements))
+	}
+	if c.windows() && c.severalVectors() {
+		busy *= windowVector
 	}
 	if wide && c.awaits(resident) {
 		busy *= awaitedProducts

@@ -297,7 +297,7 @@ func (m *model) chunks(i int) []int64 {
 			}
 		}
 	}
-	if m.oneByOne(i) {
+	if m.oneByOne(i) || m.alongRows(i) {
 		vs = append(slices.Clone(vs), 1)
 	}
 	if a.Split > 1 && m.target.IsGPU() { // only a loop can be shared
