@@ -57,9 +57,13 @@ const rowsThere = 0.65
 // convolutions and stencils of f32 and bf16: 1.04 to 1.85).
 const windowVector = 1.2
 
-// windowRows gives the axes along the rows of a window that is moved by a position at a time, as h and r of x[h + r, v + s, c]; nil for other accesses.
+// windowRows gives the axes along the rows of a window that is moved by a position at a time over lines that threads load in whole vectors, as h and r of
+// x[h + r, v + s, c]; nil for other accesses.
 func windowRows(op *ir.Op) []*ir.Axis {
 	if op.Code != lang.OpLoad {
+		return nil
+	}
+	if v := innermost(op); v == nil || len(v.Type.Axes) != 1 {
 		return nil
 	}
 	for _, v := range op.Indices() {

@@ -79,7 +79,7 @@ func (m *model) persists(pins map[string]int64) ([]int, error) {
 	if m.stepwise { // with the sums of a step beside, a thread of a team has no registers for a tile that is worth while
 		return []int{0, alone}, nil
 	}
-	if m.ofBytes { // not timed
+	if m.ofBytes || m.manyMatrixAxes() { // not timed alone
 		return []int{0, teams}, nil
 	}
 	return []int{0, alone, teams}, nil

@@ -98,7 +98,7 @@ func (c at) sortBits(op *ir.Op) int {
 // A sort takes its words through registers several times, each way ended by a barrier. passTime is by how much a way takes longer than what its threads do,
 // and turnTime that for each warp that a multiprocessor has, and each of a thread's turns at words: a trip to shared memory and back (an H200: 11 sorts of
 // rows of 128 to 4096 with 4 to 16 warps took 0.55 to 1.35 us a way more than their instructions).
-const passTime, turnTime = 0.2e-6, 0.04e-6
+const passTime, turnTime = 0.1e-6, 0.046e-6
 
 // passing is the time, in seconds, that a sort waits in its ways, where so many blocks share a multiprocessor.
 func (c at) passing(op *ir.Op, resident int64) float64 {

@@ -185,6 +185,8 @@ func (m *model) open(i int) []int64 {
 		vs = contractSteps
 	case m.matrix[i] && m.manyMatrixAxes():
 		vs = powersOfTwo(1, contractExtents[len(contractExtents)-1])
+	case m.matrix[i] && a.Ranges != nil && m.target.Has(target.Wgmma): // however short the ranges, warpgroups leave the threads to themselves
+		vs = []int64{wgmmaRows, 2 * wgmmaRows, 3 * wgmmaRows, 4 * wgmmaRows}
 	case m.matrix[i]:
 		vs = contractExtents
 	default:
