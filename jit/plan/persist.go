@@ -27,6 +27,9 @@ const (
 	// teamColumns is from how many columns on a team that multiplies alone keeps the tensor cores as busy as two warpgroups do (H200, bf16, bias,
 	// 8192x768x3072, 8192x3072x768: with 192 columns 57 and 55 us, with 128 63 and 62).
 	teamColumns = 192
+	// aloneRegisters is from how many accumulators a thread on blocks that stay alone are planned: with fewer, two blocks have hidden more (an H200, bf16, 4096x4096x4096: 64 took
+	// 1.08 of the time of two blocks of as many rows and columns, 128 0.97).
+	aloneRegisters = 96
 	// worthStaying is what part of the time a block that stays alone has to hide for that to count: blocks that go need not hold on to shared memory.
 	worthStaying = 0.0125
 	// registerSteps is up to how many steps of a loop a team multiplies alone whose rows come from registers, as those of f32 do: with more,
@@ -91,7 +94,8 @@ func (c at) takesTurns() bool { return c.persist == teams && c.allByWarpgroups()
 // turnsFit reports a candidate that is no nonsense: two teams are of a warpgroup each, and have work for both, unless they are asked for.
 func (c at) turnsFit(asked bool) bool {
 	if c.persist == alone && !asked {
-		return c.allByWarpgroups() && c.loadsOperands() && c.stages >= pipelineStages && c.rounds() >= fewestRounds && !(c.fromRegisters() && c.beyondReach())
+		return c.allByWarpgroups() && c.loadsOperands() && c.stages >= pipelineStages && c.rounds() >= fewestRounds &&
+			(c.stepwise || c.accumulators() >= aloneRegisters) && !(c.fromRegisters() && c.beyondReach())
 	}
 	if c.persist != teams || !c.target.IsGPU() {
 		return true

@@ -238,5 +238,8 @@ func (c at) together(resident int64) float64 {
 	if alone := resident*int64(c.warps) < 4*warpgroupsBusy; alone && !c.teamIsEnough() {
 		longer /= c.target.OneWarpgroup
 	}
+	if c.takesTurns() && c.fromRegisters() && c.columns() < teamColumns { // and few columns as well
+		longer /= c.target.OneWarpgroup
+	}
 	return longer
 }
