@@ -382,10 +382,10 @@ func (c at) gpu() (*estimate, *violation) {
 	if c.takesTurns() {
 		e.latency = c.turns(e, busy)
 	}
-	e.time = busy + e.latency + e.launch
 	if wide && !c.fromRegisters() {
-		e.time += float64(meetingPart * min(e.l2, e.shared))
+		e.latency += float64(meetingPart * min(e.l2, e.shared))
 	}
+	e.time = busy + e.latency + e.launch
 	return e, nil
 }
 
