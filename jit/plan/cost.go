@@ -372,7 +372,7 @@ func (c at) gpu() (*estimate, *violation) {
 		}
 		busy *= 1 + float64(cost*float64(most-manyElements))
 	}
-	if c.windows() && c.severalVectors() {
+	if (c.windows() || len(c.stencils) > 0) && c.severalVectors() {
 		busy *= windowVector
 	}
 	if wide && c.awaits(resident) {

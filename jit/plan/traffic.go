@@ -45,7 +45,7 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		if fragments && c.results[s.op] {
 			run = min(run, fragmentRun)
 		}
-		sum.l2 += float64(all * bytes * max(c.sector(s)/(run*bytes), 1))
+		sum.l2 += float64(all * c.fresh(s.op) * bytes * max(c.sector(s)/(run*bytes), 1))
 		if s.op.Code == lang.OpLoad {
 			uses[t].read += float64(once * bytes)
 			if part := c.linePart(s.op); part > 0 && c.blocks() > concurrent {
