@@ -17,7 +17,7 @@ import (
 
 // The planner is judged by what was measured: of each space, the time of the fastest plan as a part of that of the plan that it chooses. These are
 // the least that the geometric mean and the worst of them may be, and the fewest spaces that have to count: what has been reached.
-const leastMean, leastWorst, fewestSpaces = 0.994, 0.82, 150
+const leastMean, leastWorst, fewestSpaces = 0.99, 0.85, 215
 
 func TestPlannerIsJudgedByWhatWasMeasured(t *testing.T) {
 	files, err := filepath.Glob("spaces_*.jsonl")
@@ -48,6 +48,30 @@ func TestPlannerIsJudgedByWhatWasMeasured(t *testing.T) {
 	assert.GreaterOrEqual(t, counted, fewestSpaces, "choices that were measured")
 	assert.GreaterOrEqual(t, mean, leastMean, "the geometric mean of %d", counted)
 	assert.GreaterOrEqual(t, worst, leastWorst)
+}
+
+// What the planner once had wrong by a tenth of the time and more, each for a reason of its own in its model.
+func TestPlansThatAnH200FoundFaster(t *testing.T) {
+	judge, err := NewJudge()
+	require.NoError(t, err)
+	defer judge.Close()
+	for name, plan := range map[string]string{
+		"grouped_linear bf16 256x64x4096x4096":           "i=64 j=256 stream k=32 warps=4 stages=3", // lines of the main memory that several blocks had parts of
+		"grouped_linear bf16 16384x64x2048x1024 unequal": "i=128 j=256 stream k=64 warps=8 stages=4 persist=1",
+		"linear_bias f32 8192x768x3072":                  "i=256 j=128 stream k=32 warps=8 stages=4 persist=1", // one team of f32 does not keep the tensor cores busy
+		"linear_bias f32 8192x768x50304":                 "i=256 j=128 stream k=32 warps=8 stages=4",
+		"linear_bias bf16 8192x1024x4096":                "i=128 j=192 stream k=64 warps=4 stages=4 persist=2", // one of 160 columns neither
+		"sort_rows f32 1024x4096":                        "i=1 warps=4 stages=1",
+		"top50 f32 4096x4096":                            "warps=4 stages=1",
+		"top50 f32 256x50257":                            "stream j=8192 warps=8 stages=1",
+		"prefix_sum f32 16x4194304":                      "i=2 stream j=16384 split j=8 warps=16 stages=1 cluster=8",
+		"prefix_sum_columns f32 4096x4096":               "j=16 stream i=1024 warps=8 stages=1",
+		"stencil5 f32 8192x8192":                         "h=2 v=256 warps=4 stages=1", // what a block has of several rows, it loads once
+	} {
+		launches, err := judge.Launches(&Space{Workload: name, Target: "sm_90a"}, Pins{})
+		require.NoError(t, err, name)
+		assert.Equal(t, "sm_90a: "+plan, PlanText(launches), name)
+	}
 }
 
 // What pins made of workloads becomes a space for each: a plan once, what differs in its functions apart, what failed as what it is.

@@ -239,9 +239,9 @@ func (p *Program) storeByBoxes() {
 	}
 }
 
-// addressReach is how far from a register an address may be in machine code, in bytes. Each access further away has registers for
+// AddressReach is how far from a register an address may be in machine code, in bytes. Each access further away has registers for
 // an address of its own.
-const addressReach = 1 << 23
+const AddressReach = 1 << 23
 
 // fillsSectors reports a tile that its threads store as fast themselves: of a product whose rows they name so that they fill
 // sectors along an axis, in a part of the tensor that their addresses reach. (What such threads wrote of f32 to shared memory, rows of
@@ -260,7 +260,7 @@ func (p *Program) fillsSectors(op *ir.Op, along *ir.Axis) bool {
 			span += term.Axis.Extent * d.Stride * int64(v.Type.DType.Size())
 		}
 	}
-	if span > addressReach {
+	if span > AddressReach {
 		return false
 	}
 	for _, c := range p.Products {

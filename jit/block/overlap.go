@@ -40,7 +40,7 @@ func (p *Program) overlapProducts() {
 		if o == nil {
 			continue
 		}
-		best := int64(inTurns)
+		best := int64(overlapped)
 		if o.registers()+RegistersBeside > p.registers() {
 			best = awaited
 		}

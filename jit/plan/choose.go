@@ -14,8 +14,9 @@ import (
 // pipelineStages is the depth of the load pipeline where a loop feeds a contraction.
 const pipelineStages = 3
 
-// bytesStages are depths for products of elements of 8 bits, of which a stage has half the bytes: what few rows need of a long matrix is then on its way in time.
-var bytesStages = []int{6, 8}
+// bytesStages are depths for products of elements of 8 bits, of which a stage has half the bytes: what few rows need of a long matrix is then on its way in time, so that of equals
+// the deepest is the first (an H200, 64x8192x8192 of i8: 31.4 us with 6, 28.8 with 8).
+var bytesStages = []int{8, 6}
 
 // Choose decides the extents, chunks, warps and stages of a kernel for a
 // target: the candidate of least predicted time within the target's limits.

@@ -15,14 +15,16 @@ func (c at) latency(e *estimate, resident int64, busy float64) float64 {
 	steps, starts := c.chained()
 	t := &c.target
 	step := c.stepTime(steps, busy*float64(resident)/float64(ceilDiv(c.blocks(), c.sms())))
-	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency) + c.selecting()
+	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency) + c.selecting(resident) + c.scanning()
 	if c.allByWarpgroups() || t.Has(target.Wgmma) && c.contracts && c.loadsOperands() { // all blocks store their tiles at about the same time
 		chain += float64(c.resultBytes()*min(c.blocks(), int64(t.SMs))) / t.DRAM
 	}
 	waves := float64(ceilDiv(c.blocks(), c.sms()*resident))
 	hidden := 0.0
 	if c.persist == alone && c.allByWarpgroups() { // the operands of the next tile come while this one's results are stored
-		hidden = float64((waves - 1) * (t.BlockOverhead + float64(starts*t.LoadLatency)))
+		if n := float64((waves - 1) * (t.BlockOverhead + float64(starts*t.LoadLatency))); n > float64(worthStaying*busy) {
+			hidden = n
+		}
 	}
 	over := 0.0
 	if t.Has(target.Wgmma) && resident > 1 && c.contracts && c.loadsOperands() {
@@ -43,7 +45,7 @@ func (c at) chained() (steps, starts float64) {
 	for i := range c.f.Axes {
 		if c.streamed(i) {
 			around := c.around(i)
-			steps += float64(around * float64(ceilDiv(c.size[i], c.extent[i]*c.blocksAlong(i))))
+			steps += float64(c.waysAlong(i) * around * float64(ceilDiv(c.size[i], c.extent[i]*c.blocksAlong(i))))
 			if around > 1 { // a loop in a loop begins anew with each step of it
 				starts += around
 			}
@@ -57,6 +59,9 @@ func (c at) chained() (steps, starts float64) {
 func (c at) stepTime(steps, busy float64) float64 {
 	t := &c.target
 	step := t.LoadLatency
+	if c.windows() {
+		step *= rowsThere
+	}
 	// What the only step loads is on its way with what is loaded before the loop, but for a range that this has to bring first.
 	if steps == 1 && c.stages == 1 && len(c.ranged) == 0 {
 		step = 0

@@ -25,7 +25,85 @@ func (c at) sector(s step) float64 {
 	return lineBytes
 }
 
+// lineOpening is what the main memory takes longer for each part of a line that comes by itself, as a part of the time of the line: where blocks
+// do not run all at once, those with the other parts go through them each in its own time (an H200: a product of
+// bf16 that reads 2.1 GB of weights by 32 columns of 64 bytes takes 833 us, by 256 columns 497).
+const lineOpening = 0.6
+
+// linePart is which part of a line blocks of a product load of a tensor, 0 where a block has whole lines.
+func (c at) linePart(load *ir.Op) float64 {
+	v := innermost(load)
+	if !c.contracts || c.deep || v == nil || len(v.Type.Axes) != 1 {
+		return 0
+	}
+	i := c.place[v.Type.Axes[0]]
+	part := float64(c.extent[i]) * float64(load.Tensor.DType.Bits()) / 8 / lineBytes
+	if c.f.Axes[i].Kind != ir.Grid || c.size[i] <= c.extent[i] || part >= 1 {
+		return 0
+	}
+	return part
+}
+
 // windowed reports a load at sums of positions, as x[h + r, c] is for the r of a window.
 func windowed(op *ir.Op) bool {
 	return op.Code == lang.OpLoad && slices.ContainsFunc(op.Indices(), func(v *ir.Value) bool { return len(v.Type.Axes) > 1 })
+}
+
+// rowsThere is what part of the time of a load a step of a loop over the rows of a window takes that finds most of them in the L1, since the step before has brought them
+// (an H200, depthwise convolutions of 3x3).
+const rowsThere = 0.65
+
+// windowVector is how much longer blocks take whose threads each have windows of more than one vector: registers for them are those of other blocks (an H200, depthwise
+// convolutions and stencils of f32 and bf16: 1.04 to 1.85).
+const windowVector = 1.2
+
+// windowRows gives the axes along the rows of a window that is moved by a position at a time over lines that threads load in whole vectors, as h and r of
+// x[h + r, v + s, c]; nil for other accesses.
+func windowRows(op *ir.Op) []*ir.Axis {
+	if op.Code != lang.OpLoad {
+		return nil
+	}
+	if v := innermost(op); v == nil || len(v.Type.Axes) != 1 {
+		return nil
+	}
+	for _, v := range op.Indices() {
+		if len(v.Type.Axes) > 1 {
+			if sum(v) {
+				return v.Type.Axes
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// sum reports a sum of positions and numbers.
+func sum(v *ir.Value) bool {
+	if v.Def == nil {
+		return false
+	}
+	switch v.Def.Code {
+	case lang.OpAdd, lang.OpSub:
+		return sum(v.Def.Args[0]) && sum(v.Def.Args[1])
+	case lang.OpCast:
+		return sum(v.Def.Args[0])
+	}
+	return v.Def.Code == lang.OpIndex || v.Def.Code == lang.OpConst
+}
+
+// windows reports a kernel that reads windows and multiplies no matrices.
+func (m *model) windows() bool {
+	return !m.contracts && m.target.IsGPU() && slices.ContainsFunc(m.ops, func(s step) bool { return windowRows(s.op) != nil })
+}
+
+// alongRows reports an axis along the rows of such windows, through which a loop can go row by row.
+func (m *model) alongRows(i int) bool {
+	return m.windows() && slices.ContainsFunc(m.ops, func(s step) bool { return slices.Contains(windowRows(s.op), m.f.Axes[i]) })
+}
+
+// severalVectors reports threads that have windows of more than one vector.
+func (c at) severalVectors() bool {
+	return slices.ContainsFunc(c.ops, func(s step) bool {
+		return s.op.Code == lang.OpStore && c.count(tile{axes: s.axes}, false)*int64(s.op.Tensor.DType.Bits())/8 > vectorBytes*c.threads()
+	})
 }

@@ -56,6 +56,8 @@ func TestWindowsByLines(t *testing.T) {
 	p, err := plan.Choose(f, m, size, nil)
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, 2*p.Extents["c"], int64(128), p)
+	assert.EqualValues(t, 1, p.Chunks["r"], "%s: a loop goes through the rows of a window", p)
+	assert.EqualValues(t, 8*32*p.Warps, p.Extents["n"]*p.Extents["h"]*p.Extents["v"]*p.Extents["c"], "%s: a vector a thread", p)
 	for _, pin := range []string{"BN", "BH", "BV", "BC"} {
 		for n := int64(1); n <= 64; n *= 2 {
 			pinned, err := plan.Choose(f, m, size, map[string]int64{pin: n})

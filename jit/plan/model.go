@@ -64,6 +64,8 @@ type model struct {
 	// mostPrivate is up to how many elements a tensor is private, 0 where nothing is pinned; privates are those that may be.
 	mostPrivate int64
 	privates    []block.Private
+	// stencils are the loads that lie beside others of their tensor.
+	stencils map[*ir.Op]*stencil
 	// misaligned are the tensors whose rows no box can copy: see misalignedOf.
 	misaligned map[*ir.Tensor]int64
 	// wgmma is what is asked of products: see Plan.Wgmma.
@@ -154,6 +156,7 @@ func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	m.uses()
 	m.gather(f.Body, nil, nil)
 	m.findRanges()
+	m.findStencils()
 	m.liveness(f.Body, nil)
 	for i, a := range f.Axes {
 		if a.Kind == ir.Whole {

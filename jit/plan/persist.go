@@ -26,7 +26,12 @@ const (
 	fewestRounds = 2
 	// teamColumns is from how many columns on a team that multiplies alone keeps the tensor cores as busy as two warpgroups do (H200, bf16, bias,
 	// 8192x768x3072, 8192x3072x768: with 192 columns 57 and 55 us, with 128 63 and 62).
-	teamColumns = 160
+	teamColumns = 192
+	// aloneRegisters is from how many accumulators a thread on blocks that stay alone are planned: with fewer, two blocks have hidden more (an H200, bf16, 4096x4096x4096: 64 took
+	// 1.08 of the time of two blocks of as many rows and columns, 128 0.97).
+	aloneRegisters = 96
+	// worthStaying is what part of the time a block that stays alone has to hide for that to count: blocks that go need not hold on to shared memory.
+	worthStaying = 0.0125
 	// registerSteps is up to how many steps of a loop a team multiplies alone whose rows come from registers, as those of f32 do: with more,
 	// what it hides behind a product is little, and it has not been timed whether one warpgroup keeps the tensor cores as busy as two.
 	registerSteps = 48
@@ -77,7 +82,10 @@ func (m *model) persists(pins map[string]int64) ([]int, error) {
 	if m.stepwise { // with the sums of a step beside, a thread of a team has no registers for a tile that is worth while
 		return []int{0, alone}, nil
 	}
-	return []int{0, teams}, nil
+	if m.ofBytes || m.manyMatrixAxes() { // not timed alone
+		return []int{0, teams}, nil
+	}
+	return []int{0, alone, teams}, nil
 }
 
 // takesTurns reports a candidate of two teams.
@@ -86,7 +94,8 @@ func (c at) takesTurns() bool { return c.persist == teams && c.allByWarpgroups()
 // turnsFit reports a candidate that is no nonsense: two teams are of a warpgroup each, and have work for both, unless they are asked for.
 func (c at) turnsFit(asked bool) bool {
 	if c.persist == alone && !asked {
-		return c.allByWarpgroups() && c.loadsOperands() && c.stages >= pipelineStages && c.rounds() >= fewestRounds
+		return c.allByWarpgroups() && c.loadsOperands() && c.stages >= pipelineStages && c.rounds() >= fewestRounds &&
+			(c.stepwise || c.accumulators() >= aloneRegisters) && !(c.fromRegisters() && c.beyondReach())
 	}
 	if c.persist != teams || !c.target.IsGPU() {
 		return true
@@ -136,6 +145,12 @@ func (c at) hasFunctions() bool {
 	return slices.ContainsFunc(c.ops, func(s step) bool { return s.op.Code.Row().Elementwise && weight(s.op) > 1 })
 }
 
+// teamIsEnough reports teams of which one keeps the tensor cores as busy as two warpgroups do: with enough columns, of operands that lie ready in
+// shared memory (an H200: of f32, whose rows are loaded and rounded between the products, and of i8, teams took 8 to 14 % longer than two blocks or two warpgroups).
+func (c at) teamIsEnough() bool {
+	return c.takesTurns() && c.columns() >= teamColumns && !c.fromRegisters() && !c.ofBytes
+}
+
 // rounds is how many tiles a block that stays has at most.
 func (c at) rounds() int64 { return ceilDiv(c.blocks(), int64(c.target.SMs)) }
 
@@ -171,12 +186,32 @@ func (c at) partBytes() int64 {
 	most := int64(0)
 	for _, t := range c.stored {
 		bytes := c.count(t.tile, false) * t.bytes
+		if c.fromRegisters() && !c.beyondReach() {
+			continue // threads store what they hold
+		}
 		if row := c.row(t.tile) * t.bytes; row > block.PanelBytes {
 			bytes = bytes / row * block.PanelBytes
 		}
 		most = max(most, bytes)
 	}
 	return most
+}
+
+// beyondReach reports results whose rows lie so far apart that threads do not store a tile of them as they hold it.
+func (c at) beyondReach() bool {
+	for s := range c.results {
+		first, last := int64(0), int64(1)
+		for i := len(s.Tensor.Shape) - 1; i >= 0; i-- {
+			for _, a := range s.Indices()[i].Type.Axes {
+				first += times(c.extent[c.place[a]], last)
+			}
+			last = times(last, c.dims(s.Tensor.Shape[i]))
+		}
+		if times(first, int64(s.Tensor.DType.Size())) > block.AddressReach {
+			return true
+		}
+	}
+	return false
 }
 
 // row is the positions of a tile along its last axis.

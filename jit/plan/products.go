@@ -235,7 +235,10 @@ func (c at) loadsOperands() bool {
 func (c at) together(resident int64) float64 {
 	sms := c.sms()
 	longer := float64(ceilDiv(c.blocks(), sms*resident)*resident) / float64(ceilDiv(c.blocks(), sms))
-	if alone := resident*int64(c.warps) < 4*warpgroupsBusy; alone && (!c.takesTurns() || c.columns() < teamColumns) {
+	if alone := resident*int64(c.warps) < 4*warpgroupsBusy; alone && !c.teamIsEnough() {
+		longer /= c.target.OneWarpgroup
+	}
+	if c.takesTurns() && c.fromRegisters() && c.columns() < teamColumns { // and few columns as well
 		longer /= c.target.OneWarpgroup
 	}
 	return longer

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
@@ -35,6 +36,11 @@ func (m *model) sorts() []*ir.Op {
 	return all
 }
 
+// orders reports a sort or a topk.
+func (c at) orders() bool {
+	return slices.ContainsFunc(c.ops, func(s step) bool { return s.op.Code.Row().Group == lang.GroupSort })
+}
+
 // tooLongToSort is a sort whose rows the shared memory of a block cannot hold; nil where there is none.
 func (c at) tooLongToSort(limit int64) *violation {
 	for _, op := range c.sorts() {
@@ -62,23 +68,44 @@ const rankWeight, stepWeight, mergeRankWeight, mergeExchanges = 24, 8, 16, 6
 // Of a topk that finds a threshold: thresholdSteps is how many bits are halved until as many elements reach the middle as are wanted, of f32 that are spread as
 // products and activations are; countWeight is what an element takes to be counted, foundWeight to be looked at when those at the threshold are
 // put together, placeWeight what each pair of these takes to find their order, and chunkWeight what a thread does once a chunk (counted in the machine code
-// for sm_90a); thresholdExchanges is how often warps tell one another of a chunk beside.
-const thresholdSteps, countWeight, foundWeight, placeWeight, chunkWeight, thresholdExchanges = 16, 3, 14, 5, 300, 4
+// for sm_90a); keepWeight is what it does once a row whose results are kept from chunk to chunk (an H200: rows of 4096 in 1, 2 and 4 chunks, 56, 71 and 83 us); thresholdExchanges is how often warps tell one another of a chunk beside.
+const thresholdSteps, countWeight, foundWeight, placeWeight, chunkWeight, keepWeight, thresholdExchanges = 16, 3, 14, 5, 300, 500, 4
 
 // findsThreshold reports a topk that finds a threshold.
 func (c at) findsThreshold(op *ir.Op) bool {
 	return c.target.IsGPU() && block.FindsThreshold(op, c.rowsOf(op), c.forms["selection"])
 }
 
-// rankRegisters is the registers of a thread for the ranks of a topk that finds a threshold.
-func (c at) rankRegisters() int64 {
+// orderRegisters is the registers of a thread for what puts elements into order: the ranks of a topk that finds a threshold, the words of a sort.
+func (c at) orderRegisters() int64 {
 	most := int64(0)
 	for _, s := range c.ops {
-		if s.op.Code == lang.OpTopK && c.findsThreshold(s.op) {
-			most = max(most, 2*c.count(c.tile(s.op.Args[0]), true)/c.threads())
+		switch {
+		case s.op.Code == lang.OpTopK && c.findsThreshold(s.op):
+			most = max(most, c.count(c.tile(s.op.Args[0]), true)/c.threads())
+		case s.op.Code == lang.OpSort:
+			most = max(most, 3<<c.sortBits(s.op)) // two for each word, one for where it lies
 		}
 	}
 	return most
+}
+
+// sortBits is block.SortBits of a sort.
+func (c at) sortBits(op *ir.Op) int {
+	return block.SortBits(op.Args[0].Type.DType, c.rowsOf(op), block.SortRow(c.extent[c.place[op.Over[0]]]), int(c.threads()))
+}
+
+// A sort takes its words through registers several times, each way ended by a barrier. passTime is by how much a way takes longer than what its threads do,
+// and turnTime that for each warp that a multiprocessor has, and each of a thread's turns at words: a trip to shared memory and back (an H200: 11 sorts of
+// rows of 128 to 4096 with 4 to 16 warps took 0.55 to 1.35 us a way more than their instructions).
+const passTime, turnTime = 0.1e-6, 0.046e-6
+
+// passing is the time, in seconds, that a sort waits in its ways, where so many blocks share a multiprocessor.
+func (c at) passing(op *ir.Op, resident int64) float64 {
+	length, bits := block.SortRow(c.extent[c.place[op.Over[0]]]), c.sortBits(op)
+	turns := ceilDiv(c.rowsOf(op)*length>>bits, c.threads())
+	each := passTime + float64(turnTime*float64(int64(c.warps)*turns*resident))
+	return float64(block.SortPasses(int64(bits), length)) * c.chunksOf(op) * each
 }
 
 // chunksOf is how many chunks of a row a topk goes through.
@@ -111,6 +138,9 @@ func (c at) topKWeight(op *ir.Op) float64 {
 		chunks, k := c.chunksOf(op), float64(op.Axis.Len)
 		w := rankWeight + foundWeight + countWeight + float64(countWeight*thresholdSteps)/chunks
 		once := float64(placeWeight*k*k) + float64(chunkWeight*c.threads())
+		if chunks > 1 {
+			once += float64(keepWeight*c.threads()) / chunks
+		}
 		return w + once/float64(max(c.extent[c.place[op.Over[0]]], 1))
 	}
 	steps, chunks := c.selections(op)
@@ -121,10 +151,13 @@ func (c at) topKWeight(op *ir.Op) float64 {
 	return w
 }
 
-// selecting is the time, in seconds, that topk waits for what warps tell one another; those that have rows of their own tell nothing.
-func (c at) selecting() float64 {
+// selecting is the time, in seconds, that sorts wait for their passes, and topk for what warps tell one another; those that have rows of their own tell nothing.
+func (c at) selecting(resident int64) float64 {
 	t := 0.0
 	for _, s := range c.ops {
+		if s.op.Code == lang.OpSort {
+			t += c.passing(s.op, resident)
+		}
 		if s.op.Code != lang.OpTopK {
 			continue
 		}

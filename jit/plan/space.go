@@ -185,6 +185,8 @@ func (m *model) open(i int) []int64 {
 		vs = contractSteps
 	case m.matrix[i] && m.manyMatrixAxes():
 		vs = powersOfTwo(1, contractExtents[len(contractExtents)-1])
+	case m.matrix[i] && a.Ranges != nil && m.target.Has(target.Wgmma): // however short the ranges, warpgroups leave the threads to themselves
+		vs = []int64{wgmmaRows, 2 * wgmmaRows, 3 * wgmmaRows, 4 * wgmmaRows}
 	case m.matrix[i]:
 		vs = contractExtents
 	default:
@@ -297,7 +299,7 @@ func (m *model) chunks(i int) []int64 {
 			}
 		}
 	}
-	if m.oneByOne(i) {
+	if m.oneByOne(i) || m.alongRows(i) {
 		vs = append(slices.Clone(vs), 1)
 	}
 	if a.Split > 1 && m.target.IsGPU() { // only a loop can be shared

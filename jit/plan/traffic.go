@@ -10,12 +10,12 @@ import (
 
 // This file counts the bytes that a launch moves, between the main memory and the L2 and between that and the multiprocessors.
 
-// traffic is bytes moved.
-type traffic struct{ l2, dram float64 }
+// traffic is bytes moved; once is those that the main memory brings or takes at least.
+type traffic struct{ l2, dram, once float64 }
 
 // traffic counts what so many blocks at once move; those of the loads that are kept in shared memory are read once.
 func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
-	type use struct{ read, again, written float64 }
+	type use struct{ read, again, written, opened float64 }
 	var sum traffic
 	uses := map[*ir.Tensor]*use{}
 	var order []*ir.Tensor
@@ -45,9 +45,12 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		if fragments && c.results[s.op] {
 			run = min(run, fragmentRun)
 		}
-		sum.l2 += float64(all * bytes * max(c.sector(s)/(run*bytes), 1))
+		sum.l2 += float64(all * c.fresh(s.op) * bytes * max(c.sector(s)/(run*bytes), 1))
 		if s.op.Code == lang.OpLoad {
 			uses[t].read += float64(once * bytes)
+			if part := c.linePart(s.op); part > 0 && c.blocks() > concurrent {
+				uses[t].opened += float64(once * bytes * lineOpening * (1/part - 1))
+			}
 			uses[t].again += float64((all - once) * bytes)
 		} else {
 			uses[t].written += float64(once * bytes)
@@ -66,7 +69,8 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 			whole *= float64(c.dims(d))
 		}
 		first := min(u.read, whole)
-		sum.dram += first + u.written
+		sum.dram += first + u.written + u.opened
+		sum.once += first + u.written
 		if whole > float64(c.target.L2Size)/2 {
 			sum.dram += float64((u.read - first) * rereadMiss)
 		}

@@ -3,6 +3,7 @@ package ptx
 import (
 	"math/bits"
 
+	"tilec/jit/block"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 )
@@ -16,19 +17,9 @@ import (
 // item is what moves: a key with its place in the lower half, or both apart.
 type item struct{ key, place asm.Reg }
 
-// mostBits is how many bits of their numbers the words of a thread differ in: 16 words have 32 registers. Those with places of their own have half as many.
-const mostBits = 4
-
 // bits is how many bits of their numbers the words of a thread differ in.
 func (s *sorting) bits() int {
-	n := mostBits
-	if s.places != nil {
-		n--
-	}
-	for n > 2 && s.rows()*s.length()>>n < s.k.Warps*layout.Lanes/2 { // most threads have something to do
-		n--
-	}
-	return min(n, s.rounds())
+	return block.SortBits(s.op.Args[0].Type.DType, int64(s.rows()), int64(s.length()), s.k.Warps*layout.Lanes)
 }
 
 // rounds is the exponent of a row's length.
