@@ -13,10 +13,10 @@ import (
 // lang.Decl as before, with its places moved.
 //
 // The text is cut into sections behind declarations without errors: what stands in one section says nothing of another. A
-// change is parsed with the declaration before and the section behind, and where the last of these does not come out as it was,
+// change is parsed with the declaration before and the one behind, and where the last of these does not come out as it was,
 // the whole text is.
 type Tree struct {
-	src    *lang.Source
+	src      *lang.Source
 	sections []*section
 }
 
@@ -105,9 +105,10 @@ func (t *Tree) Update(text string) {
 	last := len(t.sections) - 1
 	from := sort.Search(last, func(i int) bool { return t.sections[i].end >= before })
 	to := sort.Search(last, func(i int) bool { return t.sections[i+1].start > len(old)-behind })
-	for from--; from > 0 && !t.sections[from].declares(); from-- { // an error may be of the declaration before it: see markDamage
+	// An error is also of the declaration before it, whatever imports stand between them: see markDamage.
+	for from--; from > 0 && !t.sections[from].declares(); from-- {
 	}
-	for to++; to < last && !t.sections[to].whole; to++ {
+	for to++; to < last && !t.sections[to].declares(); to++ {
 	}
 	from, to = max(from, 0), min(to, last)
 	if from == 0 && to == last || !t.parse(text, from, to) {

@@ -62,7 +62,7 @@ func edited(r *rand.Rand, text string) string {
 		if at := strings.IndexByte(text[a:], '\n'); at >= 0 {
 			a += at + 1
 		}
-		put := []string{"// comment\n", "/// doc\n", "\n", "const A = (\n", "    let a = 1\n", "kernel k\n", "}\n", "{\n", "import \"std/nn\"\n", "+ 1\n", "tune BM in {1}\n",
+		put := []string{"// comment\n", "/// doc\n", "\n", "const A = (\n", "    let a = 1\n", "kernel k\n", "}\n", "{\n", "import \"std/nn\"\n", "import \"a\"\nx y\n", "+ 1\n", "tune BM in {1}\n",
 			"@sizes(M = 1)\n", "fn f(x) = x\n", "kern f() {}\n", "/* a\n", "  const B = 2\n", "a // b\n", "\ufeff", "const \"", "test \"t\" {\n", "\xff", "\r\n"}
 		return text[:a] + put[r.IntN(len(put))] + text[a:]
 	default:
