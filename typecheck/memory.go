@@ -30,20 +30,21 @@ type fileBefore struct {
 
 // meaning is what a name of a file stood for, as far as those can tell who use it.
 type meaning struct {
-	kind rules.EntityKind
-	path string // of the file that declares it
-	text string // see remembered
+	kind   rules.EntityKind
+	decl   lang.Decl // of a fn, a constant or a struct
+	path   string    // of the file that declares a kernel or a graph
+	header string
 	// wrong: the signature has errors. recursive: it calls itself.
 	wrong, recursive bool
 }
 
 // remembered is what is known of a declaration.
 type remembered struct {
-	// text is the part that its users depend on: the header of a kernel or a graph, all of another.
-	text string
-	// names are all names in it, header those in that part, and reads those that may be of a file that it imports.
-	names, header, reads map[string]bool
-	wrong, recursive     bool
+	// header is that of a kernel or a graph; "" of another, of which its users depend on everything.
+	header string
+	// names are all names in it, inHeader those that its users depend on, and reads those that may be of a file that it imports.
+	names, inHeader, reads map[string]bool
+	wrong, recursive       bool
 	// body is what was said of its body, and unused of its names that nothing uses; nil where it has to be said anew.
 	body, unused *kept
 }
@@ -115,7 +116,12 @@ func (c *program) compare() {
 		for name, e := range m.Scope.Names {
 			x := meaning{kind: e.Kind}
 			if r := a.now.decls[e.Decl]; r != nil {
-				x = meaning{e.Kind, e.Module.Tree.Source.Path, r.text, r.wrong, r.recursive}
+				x = meaning{kind: e.Kind, wrong: r.wrong, recursive: r.recursive}
+				if r.header != "" {
+					x.path, x.header = e.Module.Tree.Source.Path, r.header
+				} else {
+					x.decl = e.Decl
+				}
 			}
 			f.names[name] = x
 		}
@@ -164,7 +170,7 @@ func (c *program) findStale() {
 	}
 	for _, m := range c.order {
 		for _, d := range m.Tree.Decls {
-			if anyOf(a.now.decls[d].header, a.changed[m]) {
+			if anyOf(a.now.decls[d].inHeader, a.changed[m]) {
 				reach(d)
 			}
 		}
@@ -175,7 +181,7 @@ func (c *program) findStale() {
 	users := map[lang.Decl][]lang.Decl{}
 	for _, m := range c.order {
 		for _, d := range m.Tree.Decls {
-			for name := range a.now.decls[d].header {
+			for name := range a.now.decls[d].inHeader {
 				if e := m.Scope.Names[name]; e != nil && e.Decl != nil {
 					users[e.Decl] = append(users[e.Decl], d)
 				}
@@ -266,7 +272,6 @@ func (c *program) sayAgain(k *kept) bool {
 // remember takes from a declaration what does not change with its place.
 func remember(d lang.Decl) remembered {
 	r := remembered{names: map[string]bool{}, reads: map[string]bool{}}
-	at := d.Span()
 	var body *lang.Block
 	switch d := d.(type) {
 	case *lang.KernelDecl:
@@ -274,22 +279,23 @@ func remember(d lang.Decl) remembered {
 	case *lang.GraphDecl:
 		body = d.Body
 	}
-	inHeader := true
+	above := true
 	take := func(name string) {
 		r.names[name] = true
-		if inHeader {
-			r.header[name] = true
+		if above {
+			r.inHeader[name] = true
 		}
 	}
-	if r.header = r.names; body != nil {
+	if r.inHeader = r.names; body != nil {
+		r.inHeader = map[string]bool{}
+		at := d.Span()
 		at.End = body.Place.Start
-		r.header = map[string]bool{}
+		r.header = strings.Clone(at.Text())
 	}
-	r.text = strings.Clone(at.Text())
 	lang.Walk(d, func(n lang.Node) bool {
 		switch n := n.(type) {
 		case *lang.Block:
-			inHeader = inHeader && n != body
+			above = above && n != body
 		case *lang.Ident:
 			take(n.Name)
 		case *lang.NameExpr:

@@ -180,4 +180,4 @@ func TestMemoryForgetsNothing(t *testing.T) {
 }
 
 // How TestMemoryForgetsNothing begins, and how many edits it makes.
-var memorySeed, memoryEdits = uint64(1), 600
+var memorySeed, memoryEdits = uint64(1), 400

@@ -56,6 +56,8 @@ type Loader struct {
 	Open func(name string) (text []byte, ok bool)
 	// Parsed, where it is set, is called with each file once it is parsed.
 	Parsed func(path string, m *lang.Module)
+	// Tree, where it is set, parses instead of the parser: see parser.Tree.
+	Tree func(path, text string) (*lang.Module, lang.Diagnostics)
 
 	modules map[string]*lang.Module
 }
@@ -64,6 +66,9 @@ type Loader struct {
 func (l *Loader) Parse(path string, text []byte) (*lang.Module, lang.Diagnostics) {
 	if l == nil {
 		l = &Loader{}
+	}
+	if l.Tree != nil {
+		return l.Tree(path, string(text))
 	}
 	m, ds := parser.Parse(lang.NewSource(path, string(text)))
 	if m != nil && l.Parsed != nil {

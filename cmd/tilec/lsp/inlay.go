@@ -16,8 +16,11 @@ func (s *server) inlayHint(p *rangeParams) ([]hint, error) {
 	from, to := a.doc.lines.offset(p.Range.Start), a.doc.lines.offset(p.Range.End)
 	show := func(names []lang.Ident) {
 		for _, id := range names {
-			types := a.types.at[id.Place]
-			if len(types) != 1 || id.Name == "_" || id.Place.Start < from || id.Place.End > to {
+			if id.Name == "_" || id.Place.Start < from || id.Place.End > to {
+				continue
+			}
+			types := a.types.of(id.Place)
+			if len(types) != 1 {
 				continue
 			}
 			out = append(out, hint{Position: a.doc.lines.position(id.Place.End), Label: ": " + types[0].text, Kind: protocol.InlayHintKindType})

@@ -39,14 +39,7 @@ type name struct {
 }
 
 // declAt is the declaration around an offset; nil when there is none.
-func (a *analysis) declAt(offset int) lang.Decl {
-	for _, d := range a.module.Decls {
-		if at := d.Span(); at.Start <= offset && offset <= at.End {
-			return d
-		}
-	}
-	return nil
-}
+func (a *analysis) declAt(offset int) lang.Decl { return a.module.DeclAt(offset) }
 
 // fileNames are what the file and its imports declare, the later of two that are the same counting.
 type fileNames struct {
@@ -394,8 +387,10 @@ func (a *analysis) path(offset int) []lang.Node {
 	for _, imp := range a.module.Imports {
 		visit(imp)
 	}
-	for _, d := range a.module.Decls {
-		lang.Walk(d, visit)
+	// The declaration that ends at the offset is not around it; the one behind may be.
+	decls := a.module.Decls
+	for i := sort.Search(len(decls), func(i int) bool { return decls[i].Span().End > offset }); i < len(decls) && decls[i].Span().Start <= offset; i++ {
+		lang.Walk(decls[i], visit)
 	}
 	return all
 }

@@ -101,6 +101,8 @@ type server struct {
 	shutdown    bool
 	exiting     bool
 	docs        map[uri.URI]*document
+	// trees are the files that are open, and those that they import, by path.
+	trees map[string]*tree
 	// folders are those of the workspace, and files what was read of them.
 	folders []string
 	files   map[string]workspaceFile
@@ -109,7 +111,7 @@ type server struct {
 }
 
 func newServer(opts Options) *server {
-	return &server{opts: opts, docs: map[uri.URI]*document{}, files: map[string]workspaceFile{}, published: map[uri.URI]string{}, exit: make(chan struct{}), wake: make(chan struct{}, 1)}
+	return &server{opts: opts, docs: map[uri.URI]*document{}, trees: map[string]*tree{}, files: map[string]workspaceFile{}, published: map[uri.URI]string{}, exit: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
 // guarded makes an error of a panic, and answers no error to a notification:
