@@ -23,6 +23,8 @@ type document struct {
 	// memory is what is known from the last check, and typed the types that it found, by declaration.
 	memory typecheck.Memory
 	typed  map[lang.Decl]*bodyTypes
+	// names are the names of declarations, as they were when somebody asked.
+	names map[lang.Decl]*names
 }
 
 // pathOf is the name of a document among the sources: that of its file, or all of its URI.

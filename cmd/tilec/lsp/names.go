@@ -45,6 +45,9 @@ func (a *analysis) declAt(offset int) lang.Decl { return a.module.DeclAt(offset)
 type fileNames struct {
 	all    []name
 	byText map[string]name
+	// structs are all structs of the file and of its imports, and modules these files.
+	structs []lang.Decl
+	modules map[*lang.Source]*lang.Module
 }
 
 // fileNames lists the declarations that can be used everywhere in the file.
@@ -52,9 +55,13 @@ func (a *analysis) fileNames() *fileNames {
 	if a.declared != nil {
 		return a.declared
 	}
-	a.declared = &fileNames{byText: map[string]name{}}
+	a.declared = &fileNames{byText: map[string]name{}, modules: map[*lang.Source]*lang.Module{}}
 	for _, m := range append(a.imports(), a.module) {
+		a.declared.modules[m.Source] = m
 		for _, d := range m.Decls {
+			if _, isStruct := d.(*lang.StructDecl); isStruct {
+				a.declared.structs = append(a.declared.structs, d)
+			}
 			if _, test := d.(*lang.TestDecl); !test && d.DeclName().Name != "" {
 				n := name{declName, d.DeclName().Name, d.DeclName().Place, d}
 				a.declared.all = append(a.declared.all, n)
