@@ -119,6 +119,14 @@ func answers(t *testing.T, s *server, doc uri.URI, seed uint64) []string {
 		took("highlight", marks, err)
 		found, err := s.references(&referenceParams{TextDocument: id, Position: p.Position})
 		took("references", found, err)
+		callers, err := s.prepareCallHierarchy(&p)
+		took("callers", callers, err)
+		for _, c := range callers {
+			in, err := s.incomingCalls(&callerParams{c})
+			took("incoming", in, err)
+			out, err := s.outgoingCalls(&callerParams{c})
+			took("outgoing", out, err)
+		}
 	}
 	return all
 }
