@@ -118,12 +118,15 @@ type proposed struct {
 
 // item is the protocol's CompletionItem.
 type item struct {
-	Label         string                      `json:"label"`
-	Kind          protocol.CompletionItemKind `json:"kind"`
-	Detail        string                      `json:"detail,omitzero"`
-	Documentation *protocol.MarkupContent     `json:"documentation,omitzero"`
-	SortText      string                      `json:"sortText,omitzero"`
-	FilterText    string                      `json:"filterText,omitzero"`
+	Label               string                      `json:"label"`
+	Kind                protocol.CompletionItemKind `json:"kind"`
+	Detail              string                      `json:"detail,omitzero"`
+	Documentation       *protocol.MarkupContent     `json:"documentation,omitzero"`
+	SortText            string                      `json:"sortText,omitzero"`
+	FilterText          string                      `json:"filterText,omitzero"`
+	InsertText          string                      `json:"insertText,omitzero"`
+	InsertTextFormat    protocol.InsertTextFormat   `json:"insertTextFormat,omitzero"`
+	AdditionalTextEdits []protocol.TextEdit         `json:"additionalTextEdits,omitzero"`
 }
 
 // problems is the protocol's PublishDiagnosticsParams.

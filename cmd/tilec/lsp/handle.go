@@ -118,12 +118,22 @@ type initializeParams struct {
 	WorkspaceFolders []struct {
 		URI uri.URI `json:"uri"`
 	} `json:"workspaceFolders"`
+	Capabilities struct {
+		TextDocument struct {
+			Completion struct {
+				CompletionItem struct {
+					SnippetSupport bool `json:"snippetSupport"`
+				} `json:"completionItem"`
+			} `json:"completion"`
+		} `json:"textDocument"`
+	} `json:"capabilities"`
 }
 
 // initialize says what the server can do.
 func (s *server) initialize(p *initializeParams) (*initialized, error) {
 	s.initialized = true
 	s.folders = p.readFolders()
+	s.snippets = p.Capabilities.TextDocument.Completion.CompletionItem.SnippetSupport
 	commands := []string{}
 	if s.opts.Run != nil {
 		commands = []string{testCommand, planCommand}

@@ -100,7 +100,9 @@ type server struct {
 	initialized bool
 	shutdown    bool
 	exiting     bool
-	docs        map[uri.URI]*document
+	// snippets: the editor has places to fill in.
+	snippets bool
+	docs     map[uri.URI]*document
 	// trees are the files that are open, and those that they import, by path.
 	trees map[string]*tree
 	// folders are those of the workspace, and files what was read of them.

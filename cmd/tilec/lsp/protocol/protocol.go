@@ -105,6 +105,8 @@ const (
 
 // Kinds, by the numbers and words of the protocol.
 type (
+	// InsertTextFormat is how what a proposal writes is meant.
+	InsertTextFormat uint32
 	// CompletionItemKind is what a proposal is.
 	CompletionItemKind uint32
 	// SymbolKind is what a declaration is.
@@ -128,6 +130,9 @@ type (
 	PositionEncodingKind string
 )
 
+// InsertTextFormatSnippet is a text with places to fill in.
+const InsertTextFormatSnippet InsertTextFormat = 2
+
 // The kinds that tilec uses.
 const (
 	CompletionItemKindFunction      CompletionItemKind = 3
@@ -136,6 +141,7 @@ const (
 	CompletionItemKindModule        CompletionItemKind = 9
 	CompletionItemKindProperty      CompletionItemKind = 10
 	CompletionItemKindKeyword       CompletionItemKind = 14
+	CompletionItemKindSnippet       CompletionItemKind = 15
 	CompletionItemKindFile          CompletionItemKind = 17
 	CompletionItemKindReference     CompletionItemKind = 18
 	CompletionItemKindFolder        CompletionItemKind = 19
