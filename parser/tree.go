@@ -29,6 +29,8 @@ type section struct {
 	losses []loss
 	// whole: the section is one declaration or import, which begins in the first column, and has no errors.
 	whole bool
+	// closed: the section ends behind a declaration or an import that begins in the first column and has no errors.
+	closed bool
 }
 
 // declares reports a whole section that is a declaration.
@@ -168,13 +170,14 @@ func (t *Tree) parse(text string, from, to int) bool {
 	return true
 }
 
-// sameEnd reports whether the last of some sections is the declaration that stood there.
+// sameEnd reports whether the last of some sections ends with the declaration that was the section there.
 func sameEnd(was *section, sections []*section) bool {
-	if len(sections) == 0 || !was.whole {
+	is := sections[len(sections)-1]
+	if !was.whole || !is.closed {
 		return false
 	}
-	is := sections[len(sections)-1]
-	return is.whole && is.items[0].text() == was.items[0].text() && is.end-is.items[0].node.Span().Start == was.end-was.items[0].node.Span().Start
+	old, now := was.items[0], is.items[len(is.items)-1]
+	return now.text() == old.text() && is.end-now.node.Span().Start == was.end-old.node.Span().Start
 }
 
 // countsLines reports errors whose messages have numbers of lines.
@@ -272,7 +275,7 @@ func cut(mod *lang.Module, ds lang.Diagnostics, losses []loss) []*section {
 		wrong := sort.Search(len(ds), func(i int) bool { return ds[i].At.Start >= at.Start })
 		clean := intact(it.node) && column1 && (wrong == len(ds) || ds[wrong].At.Start >= behind)
 		if newline >= 0 && behind <= next && clean {
-			p.whole = true
+			p.whole, p.closed = true, true
 			end(behind)
 		}
 	}
@@ -281,7 +284,7 @@ func cut(mod *lang.Module, ds lang.Diagnostics, losses []loss) []*section {
 	}
 	last := sections[len(sections)-1]
 	if rest := append(last.diags, ds...); len(ds) > 0 || len(losses) > 0 {
-		last.diags, last.losses, last.whole = rest, append(last.losses, losses...), false
+		last.diags, last.losses, last.whole, last.closed = rest, append(last.losses, losses...), false, false
 	}
 	return sections
 }
