@@ -24,6 +24,11 @@ type messageShown struct {
 	Message string               `json:"message"`
 }
 
+// documentShown is the protocol's ShowDocumentParams.
+type documentShown struct {
+	URI uri.URI `json:"uri"`
+}
+
 // highlight is the protocol's DocumentHighlight.
 type highlight struct {
 	Range protocol.Range                 `json:"range"`

@@ -119,6 +119,11 @@ type initializeParams struct {
 		URI uri.URI `json:"uri"`
 	} `json:"workspaceFolders"`
 	Capabilities struct {
+		Window struct {
+			ShowDocument struct {
+				Support bool `json:"support"`
+			} `json:"showDocument"`
+		} `json:"window"`
 		TextDocument struct {
 			Completion struct {
 				CompletionItem struct {
@@ -133,10 +138,11 @@ type initializeParams struct {
 func (s *server) initialize(p *initializeParams) (*initialized, error) {
 	s.initialized = true
 	s.folders = p.readFolders()
+	s.showsDocuments = p.Capabilities.Window.ShowDocument.Support
 	s.snippets = p.Capabilities.TextDocument.Completion.CompletionItem.SnippetSupport
 	commands := []string{}
 	if s.opts.Run != nil {
-		commands = []string{testCommand, planCommand}
+		commands = []string{testCommand, planCommand, ptxCommand}
 	}
 	return &initialized{
 		Capabilities: fields{

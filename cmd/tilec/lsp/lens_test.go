@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -21,14 +22,16 @@ func TestCodeLens(t *testing.T) {
 	s := beginWith(t, Options{Run: func(ctx context.Context, args ...string) (string, error) {
 		began <- args
 		switch args[0] {
+		case "explain":
+			return "k on sm_90a\n\npredicted  planned  next\nchoice     BM=8     BM=4\ntime       4 us     5 us\n  l2       0 us     0 us\n\nroofline: 60 %\n", nil
 		case "build":
-			return "k: BM=8: 4 us\n  next BM=4: 5 us\n", nil
+			return "// the code\n", nil
 		case "test":
 			<-ctx.Done()
 		}
 		return "", errors.New("ended")
 	}})
-	s.call("initialize", object{"processId": nil, "rootUri": nil, "capabilities": object{}}, nil)
+	s.call("initialize", object{"processId": nil, "rootUri": nil, "capabilities": object{"window": object{"showDocument": object{"support": true}}}}, nil)
 	s.open(doc, text)
 	var all []struct {
 		Range   span
@@ -38,18 +41,51 @@ func TestCodeLens(t *testing.T) {
 		}
 	}
 	s.call("textDocument/codeLens", object{"textDocument": object{"uri": doc}}, &all)
-	require.Len(t, all, 2)
+	require.Len(t, all, 3)
 	require.Equal(t, "1:7-1:8", all[0].Range.String())
 	require.Equal(t, []string{path, "k"}, all[0].Command.Arguments)
-	var printed string
-	s.call("workspace/executeCommand", object{"command": all[0].Command.Command, "arguments": all[0].Command.Arguments}, &printed)
-	require.Equal(t, "k: BM=8: 4 us\n  next BM=4: 5 us\n", printed)
-	require.Equal(t, []string{"build", path, "--emit=plan", "--kernel", "k"}, <-began)
+	// asked starts a command, and waits for the message of the server that comes before the answer.
+	asked := func(command string, method string) (id int, params json.RawMessage, to int) {
+		s.ids++
+		s.send(object{"id": s.ids, "method": "workspace/executeCommand", "params": object{"command": command, "arguments": []string{path, "k"}}})
+		for {
+			if m := s.next(); m.Method == method {
+				if m.ID != nil {
+					to = *m.ID
+				}
+				return s.ids, m.Params, to
+			}
+		}
+	}
+	answer := func(id int) (printed string) {
+		m := s.next()
+		for m.ID == nil || *m.ID != id || m.Method != "" {
+			m = s.next()
+		}
+		require.Nil(t, m.Error)
+		require.NoError(t, json.Unmarshal(m.Result, &printed))
+		return printed
+	}
+	id, params, _ := asked(all[0].Command.Command, "window/showMessage")
+	require.JSONEq(t, `{"type": 3, "message": "k on sm_90a\nchoice BM=8\ntime 4 us\nroofline: 60 %"}`, string(params))
+	require.Contains(t, answer(id), "  l2       0 us")
+	require.Equal(t, []string{"explain", path, "k"}, <-began)
+
+	require.Equal(t, "Show PTX", all[1].Command.Title)
+	id, params, to := asked(all[1].Command.Command, "window/showDocument")
+	require.Equal(t, []string{"build", path, "--emit=ptx", "--kernel", "k"}, <-began)
+	var shown struct{ URI uri.URI }
+	require.NoError(t, json.Unmarshal(params, &shown))
+	code, err := os.ReadFile(shown.URI.FsPath())
+	require.NoError(t, err)
+	require.Equal(t, "// the code\n", string(code))
+	s.send(object{"id": to, "result": object{"success": true}})
+	require.Equal(t, "// the code\n", answer(id))
 
 	// A test runs beside other requests, until the editor takes it back.
 	s.ids++
 	running := s.ids
-	s.send(object{"id": running, "method": "workspace/executeCommand", "params": object{"command": all[1].Command.Command, "arguments": all[1].Command.Arguments}})
+	s.send(object{"id": running, "method": "workspace/executeCommand", "params": object{"command": all[2].Command.Command, "arguments": all[2].Command.Arguments}})
 	require.Equal(t, []string{"test", path, "--device", "cpu", "--verbose", "--run", `^a\+b$`}, <-began)
 	require.Equal(t, "```tile\nx: f32[N]\n```\nparameter", s.hover(doc, placeOf(t, text, "|x[i]")))
 	s.notify("$/cancelRequest", object{"id": running})

@@ -42,6 +42,10 @@ func Serve(ctx context.Context, stream io.ReadWriteCloser, opts Options) error {
 	s.ahead = readAhead(patient{jsonrpc2.NewHeaderStream(stream)})
 	conn := jsonrpc2.NewConn(s.ahead, jsonrpc2.WithCodec(codec{}))
 	s.notify = func(ctx context.Context, method string, params any) error { return conn.Notify(ctx, method, params) }
+	s.ask = func(ctx context.Context, method string, params any) error {
+		_, err := conn.Call(ctx, method, params, nil)
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// Requests are handled one after the other, in the order in which they were
@@ -90,6 +94,8 @@ type server struct {
 	opts Options
 	// notify sends a notification to the editor.
 	notify func(ctx context.Context, method string, params any) error
+	// ask sends a request to the editor, and waits until it has done that.
+	ask func(ctx context.Context, method string, params any) error
 	// ahead knows which requests the editor has taken back.
 	ahead *ahead
 	exit  chan struct{}
@@ -100,9 +106,9 @@ type server struct {
 	initialized bool
 	shutdown    bool
 	exiting     bool
-	// snippets: the editor has places to fill in.
-	snippets bool
-	docs     map[uri.URI]*document
+	// snippets: the editor has places to fill in. showsDocuments: it opens what it is asked to.
+	snippets, showsDocuments bool
+	docs                     map[uri.URI]*document
 	// trees are the files that are open, and those that they import, by path.
 	trees map[string]*tree
 	// folders are those of the workspace, and files what was read of them.

@@ -101,6 +101,7 @@ const (
 	MethodWorkspaceExecuteCommand          = "workspace/executeCommand"
 	MethodWorkspaceDidChangeWatchedFiles   = "workspace/didChangeWatchedFiles"
 	MethodWindowShowMessage                = "window/showMessage"
+	MethodWindowShowDocument               = "window/showDocument"
 )
 
 // Kinds, by the numbers and words of the protocol.
