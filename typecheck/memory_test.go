@@ -134,6 +134,51 @@ func changed(r *rand.Rand, text string) string {
 	return strings.Join(ts, "")
 }
 
+// TestMemoryTypesWhatDepends: of a program that changes, the bodies are typed that depend on the change, and no others.
+func TestMemoryTypesWhatDepends(t *testing.T) {
+	const program = `const TWO = 2.0
+fn f(x) = x * TWO
+fn g(x) = f(x) + 1
+kernel scale(x: f32[N]) -> y: f32[N] {
+    y[i] = g(x[i])
+}
+kernel copy(x: f32[N]) -> y: f32[N] {
+    y[i] = x[i]
+}
+graph run(x: f32[N]) -> y: f32[N] {
+    y = scale(copy(x))
+}
+kernel wrong(x: f32[N]) -> y: f32[N] {
+    y[i] = scae(x[i])
+}
+`
+	mem := &remembering{trees: map[string]*parser.Tree{}}
+	text := program
+	becomes := func(why string, want []string, pairs ...string) {
+		t.Helper()
+		text = strings.NewReplacer(pairs...).Replace(program)
+		x, _ := mem.again(text, "")
+		got := []string{}
+		for _, b := range x.Bodies {
+			if b.Typed != nil {
+				got = append(got, b.Decl.DeclName().Name)
+			}
+		}
+		require.Equal(t, want, got, why)
+	}
+	becomes("all is new", []string{"scale", "copy", "wrong", "run"})
+	becomes("nothing has changed", []string{})
+	becomes("a comment", []string{}, "const", "// a comment\nconst")
+	becomes("a body", []string{"copy"}, "= x[i]", "= x[i] + 1")
+	becomes("and back", []string{"copy"})
+	becomes("a header", []string{"copy", "run"}, "copy(x: f32[N])", "copy(x: f32[N], s: f32 = 1.0)")
+	becomes("and back", []string{"copy", "run"})
+	becomes("what a function that is called calls uses", []string{"scale"}, "2.0", "3.0")
+	becomes("and back", []string{"scale"})
+	becomes("a name that may have been meant", []string{"wrong"}, "const TWO", "fn scaer(x) = x\nconst TWO")
+	becomes("a declaration that is no more", []string{"wrong", "run"}, "kernel copy(x: f32[N]) -> y: f32[N] {\n    y[i] = x[i]\n}\n", "")
+}
+
 // TestMemoryForgetsNothing: after each of many edits, of the file and of one that it imports, what is said is what a
 // check without memory says.
 func TestMemoryForgetsNothing(t *testing.T) {

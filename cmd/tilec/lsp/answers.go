@@ -75,7 +75,7 @@ type semanticData struct {
 type hint struct {
 	Position protocol.Position      `json:"position"`
 	Label    string                 `json:"label"`
-	Kind     protocol.InlayHintKind `json:"kind"`
+	Kind     protocol.InlayHintKind `json:"kind,omitzero"`
 }
 
 // fold is the protocol's FoldingRange.

@@ -25,6 +25,8 @@ type document struct {
 	typed  map[lang.Decl]*bodyTypes
 	// names are the names of declarations, as they were when somebody asked.
 	names map[lang.Decl]*names
+	// extents are those that the planner chose for kernels, by name.
+	extents map[lang.Decl]map[string]string
 }
 
 // pathOf is the name of a document among the sources: that of its file, or all of its URI.

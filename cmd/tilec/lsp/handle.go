@@ -119,6 +119,11 @@ type initializeParams struct {
 		URI uri.URI `json:"uri"`
 	} `json:"workspaceFolders"`
 	Capabilities struct {
+		Workspace struct {
+			InlayHint struct {
+				RefreshSupport bool `json:"refreshSupport"`
+			} `json:"inlayHint"`
+		} `json:"workspace"`
 		Window struct {
 			ShowDocument struct {
 				Support bool `json:"support"`
@@ -139,6 +144,7 @@ func (s *server) initialize(p *initializeParams) (*initialized, error) {
 	s.initialized = true
 	s.folders = p.readFolders()
 	s.showsDocuments = p.Capabilities.Window.ShowDocument.Support
+	s.refreshesHints = p.Capabilities.Workspace.InlayHint.RefreshSupport
 	s.snippets = p.Capabilities.TextDocument.Completion.CompletionItem.SnippetSupport
 	commands := []string{}
 	if s.opts.Run != nil {

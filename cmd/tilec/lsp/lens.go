@@ -124,6 +124,9 @@ func (s *server) executeCommand(ctx context.Context, params []byte) (any, error)
 	case err != nil:
 	case p.Command == planCommand:
 		gist = planGist(gist)
+		if err := s.keepExtents(ctx, path, name, text); err != nil {
+			return nil, err
+		}
 	case p.Command == ptxCommand:
 		if gist, err = s.showPTX(ctx, path, name, text); err != nil {
 			return nil, err

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,5 +107,51 @@ func TestCodeLens(t *testing.T) {
 	refuses("takes the path", planCommand, path)
 	require.NoError(t, os.WriteFile(path, []byte("another text"), 0o666))
 	refuses("save "+path+" first", planCommand, path, "k")
+	s.leave()
+}
+
+// TestPlannedExtents: once a kernel's plan is known, its extents stand beside their names, until the kernel changes.
+func TestPlannedExtents(t *testing.T) {
+	text := "@sizes(M = 8, N = 8)\nkernel k(x: f32[M, N]) -> y: f32[M]\n    grid i in M by BM\n{\n    y[i] = for j in N by BN with s = zeros(f32, i) { s + sum(x[i, j], over j) }\n}\n"
+	dir := folder(t, map[string]string{"a.tile": text})
+	path := filepath.Join(dir, "a.tile")
+	doc := string(uri.File(path))
+	s := beginWith(t, Options{Run: func(context.Context, ...string) (string, error) {
+		return "k on sm_90a\n\npredicted  planned            next\nchoice     BM=64 BN=8 warps=4  BM=32 BN=8 warps=4\ntime       4 us     5 us\n", nil
+	}})
+	s.call("initialize", object{"capabilities": object{"workspace": object{"inlayHint": object{"refreshSupport": true}}}}, nil)
+	s.open(doc, text)
+	hints := func() (all []string) {
+		var found []struct {
+			Position place
+			Label    string
+		}
+		s.call("textDocument/inlayHint", object{"textDocument": object{"uri": doc}, "range": span{End: place{Line: 100}}}, &found)
+		for _, h := range found {
+			if strings.HasPrefix(h.Label, " = ") {
+				all = append(all, fmt.Sprintf("%d:%d%s", h.Position.Line, h.Position.Character, h.Label))
+			}
+		}
+		return all
+	}
+	require.Empty(t, hints())
+	s.ids++
+	id := s.ids
+	s.send(object{"id": id, "method": "workspace/executeCommand", "params": object{"command": planCommand, "arguments": []string{path, "k"}}})
+	m := s.next()
+	for m.Method != "workspace/inlayHint/refresh" {
+		m = s.next()
+	}
+	s.send(object{"id": *m.ID, "result": nil})
+	for m.ID == nil || *m.ID != id || m.Method != "" {
+		m = s.next()
+	}
+	require.Nil(t, m.Error)
+	require.Equal(t, []string{"2:21 = 64", "4:27 = 8"}, hints())
+	s.edit(doc, 2, span{}, "// above\n")
+	require.Equal(t, []string{"3:21 = 64", "5:27 = 8"}, hints())
+	p := place{5, 4}
+	s.edit(doc, 3, span{p, p}, " ")
+	require.Empty(t, hints())
 	s.leave()
 }

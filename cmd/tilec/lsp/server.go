@@ -106,9 +106,10 @@ type server struct {
 	initialized bool
 	shutdown    bool
 	exiting     bool
-	// snippets: the editor has places to fill in. showsDocuments: it opens what it is asked to.
-	snippets, showsDocuments bool
-	docs                     map[uri.URI]*document
+	// snippets: the editor has places to fill in. showsDocuments: it opens what it is asked to. refreshesHints: it asks for
+	// inlay hints again when it is told to.
+	snippets, showsDocuments, refreshesHints bool
+	docs                                     map[uri.URI]*document
 	// trees are the files that are open, and those that they import, by path.
 	trees map[string]*tree
 	// folders are those of the workspace, and files what was read of them.

@@ -102,6 +102,7 @@ const (
 	MethodWorkspaceDidChangeWatchedFiles   = "workspace/didChangeWatchedFiles"
 	MethodWindowShowMessage                = "window/showMessage"
 	MethodWindowShowDocument               = "window/showDocument"
+	MethodWorkspaceInlayHintRefresh        = "workspace/inlayHint/refresh"
 )
 
 // Kinds, by the numbers and words of the protocol.
