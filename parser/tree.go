@@ -135,7 +135,7 @@ func (t *Tree) parse(text string, from, to int) bool {
 	if from == 0 && len(behind) == 0 {
 		*t.src = *lang.NewSource(t.src.Path, text)
 	} else {
-		part = lang.NewSource(t.src.Path, text[begin:t.sections[to].end+by])
+		part = lang.NewSource(t.src.Path, strings.Clone(text[begin:t.sections[to].end+by])) // names in the tree are pieces of it, and keep it
 		was := t.src.Text[begin:t.sections[to].end]
 		if !utf8.ValidString(part.Text) || begin > 0 && strings.HasPrefix(part.Text, "\ufeff") || strings.Count(was, "\n") != strings.Count(part.Text, "\n") && countsLines(behind) {
 			return false

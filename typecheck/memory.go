@@ -101,10 +101,12 @@ func (c *program) compare() {
 	for _, m := range c.order {
 		a.sources[m.Tree.Source] = m.Tree
 		for _, d := range m.Tree.Decls {
-			r := remember(d)
+			var r remembered
 			if old := a.before.decls[d]; old != nil {
 				r = *old
 				r.body, r.unused = nil, nil
+			} else {
+				r = remember(d)
 			}
 			r.wrong, r.recursive = c.Broken[d], c.Recursive[d]
 			a.now.decls[d] = &r
