@@ -313,8 +313,8 @@ func remember(d lang.Decl) remembered {
 
 // kept is what was said of a part of a program, with places that move with their declarations.
 type kept struct {
-	part  report.Part
-	where []where
+	part   report.Part
+	places []where
 }
 
 // where is a place in a declaration, from the start of which it counts; of no declaration for no place.
@@ -338,7 +338,7 @@ func (a *again) keep(p *report.Part) *kept {
 			start := w.decl.Span().Start
 			w.start, w.end = at.Start-start, at.End-start
 		}
-		k.where = append(k.where, w)
+		k.places = append(k.places, w)
 	})
 	if !ok {
 		return nil
@@ -352,7 +352,7 @@ func (a *again) restore(k *kept) (*report.Part, bool) {
 	now.part.Errors, now.part.Warnings = cloned(k.part.Errors), cloned(k.part.Warnings)
 	ok, i := true, 0
 	now.eachPlace(func(at *lang.Span) {
-		w := k.where[i]
+		w := k.places[i]
 		i++
 		if w.decl == nil {
 			return

@@ -69,11 +69,14 @@ func (s *server) treeFor(path, text string) (*lang.Module, lang.Diagnostics) {
 // typed adds the types to what a text says, and the errors of the checker. What does not depend on what has changed since
 // the document was checked last is not checked again.
 func (s *server) typed(a *analysis) *analysis {
-	x, err := check(&a.doc.memory, a.module, a.loader.Import)
+	memory := a.doc.memory
+	a.doc.memory = typecheck.Memory{} // a panic leaves nothing
+	x, err := check(&memory, a.module, a.loader.Import)
 	if err != nil {
 		s.log("checking %s: %v", a.doc.path, err)
 	}
 	a.doc.typed, a.types = newTypes(x, a.doc.typed)
+	a.doc.memory = memory
 	load.ProposeImports(a.module, x.Errors)
 	a.diags = append(append(a.diags, x.Errors...), x.Warnings...).Sort()
 	return a
