@@ -186,7 +186,7 @@ func TestMemoryForgetsNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(memorySeed, 2))
 	edits := memoryEdits
 	if testing.Short() {
-		edits = 300
+		edits = 100
 	}
 	kept, typed := 0, 0
 	for done := 0; done < edits; {
@@ -225,4 +225,4 @@ func TestMemoryForgetsNothing(t *testing.T) {
 }
 
 // How TestMemoryForgetsNothing begins, and how many edits it makes.
-var memorySeed, memoryEdits = uint64(1), 400
+var memorySeed, memoryEdits = uint64(1), 250
