@@ -1,5 +1,7 @@
 package lang
 
+import "sort"
+
 // This file is the syntax tree: what the parser makes of a source, before any
 // name is resolved. Every node knows its span.
 
@@ -27,6 +29,15 @@ type Module struct {
 	// may be others, so that a name which nothing declares proves nothing.
 	Lost    []string
 	Partial bool
+}
+
+// DeclAt is the declaration around an offset, or the one that ends there; nil when there is none.
+func (m *Module) DeclAt(offset int) Decl {
+	i := sort.Search(len(m.Decls), func(i int) bool { return m.Decls[i].Span().End >= offset })
+	if i < len(m.Decls) && m.Decls[i].Span().Start <= offset {
+		return m.Decls[i]
+	}
+	return nil
 }
 
 // Import is `import "path"`.

@@ -5,12 +5,26 @@ import "fmt"
 // Walk calls visit for a node and everything below it, parents first, in
 // source order. It does not go below a node for which visit gives false.
 func Walk(n Node, visit func(Node) bool) {
-	if isNil(n) || !visit(n) {
+	w := walker{visit: visit}
+	w.walk(n)
+}
+
+// walker is a walk under way. All children that wait to be visited are in one list, which is made once.
+type walker struct {
+	visit   func(Node) bool
+	waiting family
+}
+
+func (w *walker) walk(n Node) {
+	if isNil(n) || !w.visit(n) {
 		return
 	}
-	for _, k := range children(n) {
-		Walk(k, visit)
+	from := len(w.waiting)
+	w.waiting.children(n)
+	for i, to := from, len(w.waiting); i < to; i++ {
+		w.walk(w.waiting[i])
 	}
+	w.waiting = w.waiting[:from]
 }
 
 // isNil reports whether n is nothing, or the nil of an optional part.
@@ -60,9 +74,8 @@ func (f *family) args(args []Arg) {
 	}
 }
 
-// children gives what is directly in a node. It panics for a kind that it does not know.
-func children(n Node) family {
-	var f family
+// children adds what is directly in a node. It panics for a kind that it does not know.
+func (f *family) children(n Node) {
 	switch n := n.(type) {
 	case *Ident, *Import, *Pattern, *NameExpr, *IntLit, *FloatLit, *StringLit, *BoolLit:
 	case *Attr:
@@ -75,26 +88,26 @@ func children(n Node) family {
 		f.add(n.Value)
 	case *FnDecl:
 		f.head(&n.Head)
-		addAll(&f, n.Generics)
-		addAll(&f, n.Params)
+		addAll(f, n.Generics)
+		addAll(f, n.Params)
 		f.add(n.Result, n.Body)
 	case *KernelDecl:
 		f.head(&n.Head)
-		addAll(&f, n.Generics)
-		addAll(&f, n.Params)
-		addAll(&f, n.Outputs)
-		addAll(&f, n.Tunes)
-		addAll(&f, n.Grid)
+		addAll(f, n.Generics)
+		addAll(f, n.Params)
+		addAll(f, n.Outputs)
+		addAll(f, n.Tunes)
+		addAll(f, n.Grid)
 		f.add(n.Body)
 	case *StructDecl:
 		f.head(&n.Head)
-		addAll(&f, n.Generics)
-		addAll(&f, n.Fields)
+		addAll(f, n.Generics)
+		addAll(f, n.Fields)
 	case *GraphDecl:
 		f.head(&n.Head)
-		addAll(&f, n.Generics)
-		addAll(&f, n.Params)
-		addAll(&f, n.Outputs)
+		addAll(f, n.Generics)
+		addAll(f, n.Params)
+		addAll(f, n.Outputs)
 		f.add(n.Body)
 	case *TestDecl:
 		f.head(&n.Head)
@@ -105,14 +118,14 @@ func children(n Node) family {
 		f.add(&n.Name, n.Type, n.Default)
 	case *Field:
 		f.add(&n.Name, n.Type)
-		addAll(&f, n.Attrs)
+		addAll(f, n.Attrs)
 	case *TypeExpr:
 		f.add(n.Count, &n.Name)
-		addAll(&f, n.Args)
-		addAll(&f, n.Shape)
+		addAll(f, n.Args)
+		addAll(f, n.Shape)
 	case *Tune:
 		f.add(&n.Name)
-		addAll(&f, n.Choices)
+		addAll(f, n.Choices)
 	case *AxisClause:
 		f.add(&n.Name, n.Over, n.Range, n.By)
 	case *LetStmt:
@@ -135,8 +148,8 @@ func children(n Node) family {
 		f.add(n.Else)
 	case *IndexExpr:
 		f.add(n.X)
-		addAll(&f, n.Indices)
-		addAll(&f, n.Attrs)
+		addAll(f, n.Indices)
+		addAll(f, n.Attrs)
 		f.add(n.Else)
 	case *RangeExpr:
 		f.add(n.Lo, n.Hi)
@@ -151,9 +164,9 @@ func children(n Node) family {
 		f.idents(n.Carried)
 		f.add(n.Init, n.Body)
 	case *TupleExpr:
-		addAll(&f, n.Elems)
+		addAll(f, n.Elems)
 	case *ListExpr:
-		addAll(&f, n.Elems)
+		addAll(f, n.Elems)
 	case *LambdaExpr:
 		for _, p := range n.Params {
 			f.idents(p.Names)
@@ -162,9 +175,8 @@ func children(n Node) family {
 	case *MapExpr:
 		f.add(n.From, n.To)
 	case *Block:
-		addAll(&f, n.Stmts)
+		addAll(f, n.Stmts)
 	default:
 		panic(fmt.Sprintf("no case for a node of the kind %T", n))
 	}
-	return f
 }

@@ -15,7 +15,8 @@ import (
 type damaged interface{ MarkDamage(lang.Damage) }
 
 // lose notes the name of the declaration at a token, which could not be parsed.
-func (g *grammar) lose(i lexer.RawCursor, mod *lang.Module) {
+func (g *grammar) lose(i lexer.RawCursor) {
+	gone := loss{offset: g.list[i].Pos.Offset}
 	if g.beginsDeclaration(i) {
 		g.lost = append(g.lost, g.list[i].Pos.Offset)
 	}
@@ -28,14 +29,12 @@ func (g *grammar) lose(i lexer.RawCursor, mod *lang.Module) {
 		}
 	}
 	// The keyword may be what is wrong, or missing: either of the first two words may be the name.
-	found := false
 	for n := 0; n < 2 && !g.list[i].EOF() && g.list[i].Type != kindNewline; i, n = i+1, n+1 {
 		if t := &g.list[i]; t.Type == kindIdent {
-			mod.Lost = append(mod.Lost, t.Value)
-			found = true
+			gone.names = append(gone.names, t.Value)
 		}
 	}
-	mod.Partial = mod.Partial || !found
+	g.losses = append(g.losses, gone)
 }
 
 // markDamage notes in each declaration which part of it has errors; lost is where those begin that have no tree.

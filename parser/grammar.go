@@ -254,7 +254,7 @@ func (definition) Lex(filename string, r io.Reader) (lexer.Lexer, error) {
 	if _, err := io.Copy(&text, r); err != nil {
 		return nil, err
 	}
-	tokens, _, diags := tokenize(lang.NewSource(filename, text.String()))
+	tokens, _, diags := tokenize(lang.NewSource(filename, text.String()), 1)
 	if len(diags) > 0 {
 		return nil, errors.New(diags[0].Error())
 	}

@@ -29,7 +29,7 @@ func (g *grammar) lower(d *declaration, mod *lang.Module) {
 	case d.Import != nil:
 		path := unquote(d.Import.Path.Value)
 		if path == "" && d.Import.Path.Value != `""` { // a string that does not end: which file was meant, nobody knows
-			mod.Partial = true
+			g.losses = append(g.losses, loss{offset: head.Place.Start})
 			return
 		}
 		mod.Imports = append(mod.Imports, &lang.Import{At: head.At, Path: path})

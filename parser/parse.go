@@ -18,12 +18,23 @@ import (
 // Parse makes the syntax tree of a source. The tree is never nil; with
 // diagnostics it lacks what could not be parsed.
 func Parse(src *lang.Source) (*lang.Module, lang.Diagnostics) {
+	mod, ds, _ := parseAt(src, 1)
+	return mod, ds
+}
+
+// parseAt makes the syntax tree of a source, whose first line messages call by a number. It also tells what the tree lacks.
+func parseAt(src *lang.Source, line int) (*lang.Module, lang.Diagnostics, []loss) {
 	g := grammars.Get().(*grammar)
 	defer func() {
 		g.parse = parse{}
 		grammars.Put(g)
 	}()
-	return g.module(src)
+	mod, ds := g.module(src, line)
+	for _, l := range g.losses {
+		mod.Lost = append(mod.Lost, l.names...)
+		mod.Partial = mod.Partial || len(l.names) == 0
+	}
+	return mod, ds, g.losses
 }
 
 // parse is the state of one parse.
@@ -40,6 +51,8 @@ type parse struct {
 	inTest bool
 	// lost is where the declarations begin that could not be parsed.
 	lost []int
+	// losses are what the tree lacks, in the order of the text.
+	losses []loss
 	// bindings are the assignments to a plain name in the declaration being parsed.
 	bindings []*lang.AssignStmt
 }
@@ -49,8 +62,15 @@ type tokens struct {
 	depths []int32
 }
 
-func tokenize(src *lang.Source) (tokens, *scanner, lang.Diagnostics) {
-	s := scan(src)
+// loss is a declaration or an import that could not be parsed.
+type loss struct {
+	offset int
+	// names are those that it may have had; none where nobody knows.
+	names []string
+}
+
+func tokenize(src *lang.Source, line int) (tokens, *scanner, lang.Diagnostics) {
+	s := scanFrom(src, line)
 	balanced, diags := balanceBrackets(src, s.tokens)
 	list, depths := layout(balanced)
 	return tokens{list, depths}, s, append(s.diags, diags...)
@@ -58,8 +78,8 @@ func tokenize(src *lang.Source) (tokens, *scanner, lang.Diagnostics) {
 
 var allowTrailing = participle.AllowTrailing(true)
 
-func (g *grammar) module(src *lang.Source) (*lang.Module, lang.Diagnostics) {
-	toks, scanned, diags := tokenize(src)
+func (g *grammar) module(src *lang.Source, line int) (*lang.Module, lang.Diagnostics) {
+	toks, scanned, diags := tokenize(src, line)
 	g.parse = parse{src: src, docs: scanned.docs, tokens: toks, diags: diags}
 	for _, d := range diags {
 		if breaksTokens(d) {
@@ -139,7 +159,7 @@ func (g *grammar) declaration(lex *lexer.PeekingLexer, mod *lang.Module) {
 			mod.Decls[len(mod.Decls)-1].(damaged).MarkDamage(lang.DamagedHeader)
 		}
 	} else {
-		g.lose(start.RawCursor(), mod)
+		g.lose(start.RawCursor())
 	}
 	failed := lex.RawCursor()
 	next, cut, err := g.cutShort(start.RawCursor(), failed, err, g.beginsDeclaration)

@@ -37,8 +37,11 @@ type scanner struct {
 }
 
 // scan cuts a source into tokens, without newlines, ended by an EOF token.
-func scan(src *lang.Source) *scanner {
-	s := &scanner{src: src, text: src.Text, line: 1, docs: map[int]string{}}
+func scan(src *lang.Source) *scanner { return scanFrom(src, 1) }
+
+// scanFrom is scan of a source whose first line has a number.
+func scanFrom(src *lang.Source, line int) *scanner {
+	s := &scanner{src: src, text: src.Text, line: line, docs: map[int]string{}}
 	s.tokens = make([]lexer.Token, 0, len(s.text)/4+1)
 	if i := invalidUTF8(s.text); i >= 0 {
 		s.report(lang.ErrEncoding, i, i+1, fmt.Sprintf("byte 0x%02x at offset %d is not UTF-8", s.text[i], i)).

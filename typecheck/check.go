@@ -19,7 +19,13 @@ type Loader = func(path string, from *lang.Module, at lang.Span) (*lang.Module, 
 // and nothing that follows from what could not be parsed.
 func Check(root *lang.Module, load Loader) (*typed.Program, lang.Diagnostics) {
 	c := newProgram(root)
-	c.loadAll(root, load)
+	ds := c.check(load)
+	return c.Program, ds
+}
+
+// check types the file, and gives the errors.
+func (c *program) check(load Loader) lang.Diagnostics {
+	c.loadAll(c.root, load)
 	for _, m := range c.order {
 		c.declareModule(m)
 	}
@@ -30,7 +36,7 @@ func Check(root *lang.Module, load Loader) (*typed.Program, lang.Diagnostics) {
 	c.checkDecls()
 	c.unused()
 	c.Program.Warnings = c.Independent(c.order[len(c.order)-1].Incomplete)
-	return c.Program, c.Errors.Sort()
+	return c.Errors.Sort()
 }
 
 // checkDecls types every declaration: first what signatures need, then signatures, then bodies.
@@ -64,20 +70,34 @@ func (c *program) checkDecls() {
 			kernel.Signature(c.Checker, m, d)
 		case *lang.GraphDecl:
 			graph.Signature(c.Checker, m, d)
-		case *lang.FnDecl:
-			kernel.CheckFn(c.Checker, m, d)
+		}
+	})
+	c.compare()
+	each(func(m *rules.Module, d lang.Decl) {
+		if fn, ok := d.(*lang.FnDecl); ok {
+			c.part(m, d, func() typed.Node {
+				kernel.CheckFn(c.Checker, m, fn)
+				return nil
+			})
 		}
 	})
 	quietFrom = lang.DamagedBody
 	each(func(m *rules.Module, d lang.Decl) {
 		switch d := d.(type) {
 		case *lang.KernelDecl:
-			kernel.CheckBody(c.Checker, m, d)
+			c.part(m, d, func() typed.Node {
+				kernel.CheckBody(c.Checker, m, d)
+				return c.Kernels[d]
+			})
 		case *lang.GraphDecl:
-			graph.CheckBody(c.Checker, m, d)
+			c.part(m, d, func() typed.Node {
+				graph.CheckBody(c.Checker, m, d)
+				return c.Graphs[d]
+			})
 		case *lang.TestDecl:
-			if m == c.order[len(c.order)-1] { // those of an imported file are its own matter
-				graph.CheckTest(c.Checker, m, d)
+			if m == c.order[len(c.order)-1] { // those of an imported file are their own matter
+				graph.NameTest(c.Checker, d)
+				c.part(m, d, func() typed.Node { return graph.CheckTest(c.Checker, m, d) })
 			}
 		}
 	})
@@ -86,12 +106,14 @@ func (c *program) checkDecls() {
 // program is a file that is checked, with what it imports.
 type program struct {
 	*rules.Checker
+	root    *lang.Module
 	modules map[string]*rules.Module // by Source.Path
 	order   []*rules.Module          // imported before importing
+	again   *again                   // nil where nothing is known from before
 }
 
 func newProgram(root *lang.Module) *program {
 	c := rules.NewChecker(root)
 	c.Evaluate = func(s *rules.Scope, e lang.Expr) rules.Operand { return kernel.Evaluate(c, s, e) }
-	return &program{Checker: c, modules: map[string]*rules.Module{}}
+	return &program{Checker: c, root: root, modules: map[string]*rules.Module{}}
 }

@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"maps"
 	"strings"
 
 	"tilec/lang"
@@ -32,30 +33,42 @@ type usage struct {
 func (c *program) unused() {
 	root := c.order[len(c.order)-1]
 	for _, d := range root.Tree.Decls {
-		u := &usage{Log: c.Log}
-		u.enter(func() { u.decl(d) })
-		for _, b := range u.all {
-			if b.used || strings.HasPrefix(b.name.Name, "_") {
-				continue
-			}
-			r := c.Warnf(lang.SeverityWarning, b.code, b.name.Place, "%s %s", b.name.Name, b.what)
-			const help = "remove it, or call it `_%s` where it is meant"
-			if b.free {
-				at := b.name.Place
-				at.End = at.Start
-				r.Replace(at, "_", help, b.name.Name)
-			} else {
-				r.Help(help, b.name.Name)
-			}
-		}
+		c.ownPart(d, func() { c.unusedIn(d) })
 	}
 	c.unusedImports(root)
 }
 
+// unusedIn warns of the names of one declaration.
+func (c *program) unusedIn(d lang.Decl) {
+	u := &usage{Log: c.Log}
+	u.enter(func() { u.decl(d) })
+	for _, b := range u.all {
+		if b.used || strings.HasPrefix(b.name.Name, "_") {
+			continue
+		}
+		r := c.Warnf(lang.SeverityWarning, b.code, b.name.Place, "%s %s", b.name.Name, b.what)
+		const help = "remove it, or call it `_%s` where it is meant"
+		if b.free {
+			at := b.name.Place
+			at.End = at.Start
+			r.Replace(at, "_", help, b.name.Name)
+		} else {
+			r.Help(help, b.name.Name)
+		}
+	}
+}
+
 // unusedImports warns of imports of which the file uses no name.
 func (c *program) unusedImports(root *rules.Module) {
+	if len(root.Imports) == 0 {
+		return
+	}
 	used := map[string]bool{}
 	for _, d := range root.Tree.Decls {
+		if c.again != nil {
+			maps.Copy(used, c.again.now.decls[d].reads)
+			continue
+		}
 		lang.Walk(d, func(n lang.Node) bool {
 			switch n := n.(type) {
 			case *lang.NameExpr:

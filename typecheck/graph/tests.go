@@ -9,20 +9,25 @@ import (
 
 // This file types tests: graphs without parameters that check what they compute.
 
-// CheckTest types a test.
-func CheckTest(c *rules.Checker, m *rules.Module, d *lang.TestDecl) {
-	c.Attributes(d.Attrs, "a test", lang.Nowhere, nil)
+// NameTest enters the name of a test, which no other has.
+func NameTest(c *rules.Checker, d *lang.TestDecl) {
 	name := d.DeclName()
 	if first, known := c.Tests[name.Name]; known {
 		c.Errorf(lang.ErrDuplicate, name.Place, "two tests have the name %q", name.Name).LabelAt(first, "the first").Help("give one of them another name")
 	} else {
 		c.Tests[name.Name] = name.Place
 	}
+}
+
+// CheckTest types a test.
+func CheckTest(c *rules.Checker, m *rules.Module, d *lang.TestDecl) *typed.Test {
+	c.Attributes(d.Attrs, "a test", lang.Nowhere, nil)
+	name := d.DeclName()
 	head := lang.Head{At: lang.At{Place: d.Place}, Name: name}
 	t := &typed.Test{Name: name.Name, Decl: d, Graph: &typed.Graph{Name: name.Name, Decl: &lang.GraphDecl{Head: head}}}
 	c.Program.Tests = append(c.Program.Tests, t)
 	if d.Body == nil {
-		return
+		return t
 	}
 	g := newGraphChecker(c, t.Graph, rules.NewScope(m.Scope))
 	g.test = t
@@ -34,6 +39,7 @@ func CheckTest(c *rules.Checker, m *rules.Module, d *lang.TestDecl) {
 	if !g.checks && found == c.Found {
 		c.Errorf(lang.ErrNeverStored, name.Place, "the test %q checks nothing", name.Name).Help("end it with what must hold, as in `check y == [1.0, 2.0]`")
 	}
+	return t
 }
 
 // isCheck reports the statement `check ...`, which the parser gives as a call.

@@ -3,10 +3,13 @@
 package load
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -56,6 +59,8 @@ type Loader struct {
 	Open func(name string) (text []byte, ok bool)
 	// Parsed, where it is set, is called with each file once it is parsed.
 	Parsed func(path string, m *lang.Module)
+	// Tree, where it is set, parses instead of the parser: see parser.Tree.
+	Tree func(path, text string) (*lang.Module, lang.Diagnostics)
 
 	modules map[string]*lang.Module
 }
@@ -64,6 +69,9 @@ type Loader struct {
 func (l *Loader) Parse(path string, text []byte) (*lang.Module, lang.Diagnostics) {
 	if l == nil {
 		l = &Loader{}
+	}
+	if l.Tree != nil {
+		return l.Tree(path, string(text))
 	}
 	m, ds := parser.Parse(lang.NewSource(path, string(text)))
 	if m != nil && l.Parsed != nil {
@@ -132,23 +140,36 @@ func ProposeImports(m *lang.Module, ds lang.Diagnostics) {
 		if !ok {
 			continue
 		}
-		line := fmt.Sprintf("import %q\n", found.file)
-		top := lang.Span{Source: m.Source}
-		if n := len(m.Imports); n > 0 {
-			top.Start = m.Imports[n-1].Place.End
-			line = "\n" + strings.TrimSuffix(line, "\n")
-		} else {
-			top.Start = len(m.Source.Text) - len(strings.TrimPrefix(m.Source.Text, "\ufeff"))
-			line += "\n"
-		}
-		top.End = top.Start
 		if found.launched && !inGraph(m, d.At) { // to import what may not be called there would only be another error
 			if d.Fix == nil {
 				d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file)}
 			}
 			continue
 		}
-		d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file), Edits: []lang.Edit{{At: top, New: line}}}
+		d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file), Edits: []lang.Edit{ImportEdit(m, found.file)}}
+	}
+}
+
+// ImportEdit is what imports one more file: a line below the imports, or at the top.
+func ImportEdit(m *lang.Module, file string) lang.Edit {
+	line := fmt.Sprintf("import %q\n", file)
+	top := lang.Span{Source: m.Source}
+	if n := len(m.Imports); n > 0 {
+		top.Start = m.Imports[n-1].Place.End
+		line = "\n" + strings.TrimSuffix(line, "\n")
+	} else {
+		top.Start = len(m.Source.Text) - len(strings.TrimPrefix(m.Source.Text, "\ufeff"))
+		line += "\n"
+	}
+	top.End = top.Start
+	return lang.Edit{At: top, New: line}
+}
+
+// Library visits every fn, kernel and graph of the standard library, by file, with what imports it.
+func Library(visit func(file string, d lang.Decl)) {
+	in := libraryOf()
+	for _, name := range slices.SortedFunc(maps.Keys(in), func(a, b string) int { return cmp.Or(strings.Compare(in[a].file, in[b].file), strings.Compare(a, b)) }) {
+		visit(in[name].file, in[name].decl)
 	}
 }
 
@@ -169,6 +190,7 @@ func inGraph(m *lang.Module, at lang.Span) bool {
 type shelf struct {
 	file, what string
 	launched   bool
+	decl       lang.Decl
 }
 
 // libraryOf finds every name that the standard library declares.
@@ -185,7 +207,7 @@ var libraryOf = sync.OnceValue(func() map[string]shelf {
 		}
 		m, _ := parser.Parse(lang.NewSource("std/"+f.Name(), string(text)))
 		for _, d := range m.Decls {
-			s := shelf{file: "std/" + strings.TrimSuffix(f.Name(), ".tile")}
+			s := shelf{file: "std/" + strings.TrimSuffix(f.Name(), ".tile"), decl: d}
 			switch d.(type) {
 			case *lang.FnDecl:
 				s.what = "a function of the standard library"

@@ -3,7 +3,6 @@ package size
 import (
 	"encoding/binary"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"unsafe"
@@ -74,11 +73,13 @@ func (p *Prover) NonNegative(s Size) bool {
 		return false
 	}
 	leftOut := true
+	sys := systems.Get().(*system)
+	defer sys.release()
 	for _, try := range attempts {
 		if try.all && try.degree == 2 && !leftOut {
 			continue
 		}
-		sys := &system{Prover: p, vars: map[string]int{}, attempt: try}
+		sys.begin(p, try)
 		opposite := s.Neg().Sub(Const(1))
 		sys.add(opposite)
 		for _, d := range s.divisors() { // n <= x // d is about n d and x
@@ -191,21 +192,8 @@ func sum(r row, a int64, q row, b int64) row {
 	return out
 }
 
-type system struct {
-	*Prover
-	vars      map[string]int
-	monomials [][]atom // by variable
-	rows      []row
-	seen      map[string]bool
-	attempt
-	failed bool
-}
-
 // add turns s >= 0 into a row, making variables of its monomials.
 func (y *system) add(s Size) {
-	if y.seen == nil {
-		y.seen = map[string]bool{}
-	}
 	if s.large {
 		return // which says nothing
 	}
@@ -231,11 +219,11 @@ func (y *system) push(r row) {
 }
 
 func (y *system) variable(atoms []atom) int {
-	var room [64]byte
-	k := room[:0]
+	k := y.text[:0]
 	for _, a := range atoms {
 		k = append(appendAtom(k, a), '*')
 	}
+	y.text = k
 	v, ok := y.vars[string(k)]
 	if !ok {
 		v = len(y.monomials)
@@ -312,58 +300,6 @@ func (y *system) saturate() (leftOut bool) {
 	return false
 }
 
-// prune drops the rows with a variable that all of them add to their sums, or all take away:
-// by making it large enough, or small enough, they hold whatever the others are.
-func (y *system) prune() {
-	type use struct{ pos, neg []int }
-	uses := make([]use, len(y.monomials))
-	for i, r := range y.rows {
-		for _, c := range r.coeff {
-			if u := &uses[c.variable]; c.of > 0 {
-				u.pos = append(u.pos, i)
-			} else {
-				u.neg = append(u.neg, i)
-			}
-		}
-	}
-	pos, neg := make([]int, len(uses)), make([]int, len(uses))
-	var free []int
-	for v, u := range uses {
-		if pos[v], neg[v] = len(u.pos), len(u.neg); (pos[v] == 0) != (neg[v] == 0) {
-			free = append(free, v)
-		}
-	}
-	dropped := make([]bool, len(y.rows))
-	for len(free) > 0 {
-		v := free[len(free)-1]
-		free = free[:len(free)-1]
-		for _, i := range append(uses[v].pos, uses[v].neg...) {
-			if dropped[i] {
-				continue
-			}
-			dropped[i] = true
-			for _, c := range y.rows[i].coeff {
-				w := c.variable
-				if c.of > 0 {
-					pos[w]--
-				} else {
-					neg[w]--
-				}
-				if w != v && (pos[w] == 0) != (neg[w] == 0) {
-					free = append(free, w)
-				}
-			}
-		}
-	}
-	kept := y.rows[:0]
-	for i, r := range y.rows {
-		if !dropped[i] {
-			kept = append(kept, r)
-		}
-	}
-	y.rows = kept
-}
-
 // about lists sizes, at least 0, that bound an atom.
 func (y *system) about(a atom) []Size {
 	self := atomSize(a)
@@ -438,7 +374,7 @@ func (y *system) contradiction() bool {
 		if !ok || y.failed {
 			return false
 		}
-		var pos, neg, rest []row
+		pos, neg, rest := y.pos[:0], y.neg[:0], y.rest[:0]
 		for _, r := range y.rows {
 			switch c := r.at(v); {
 			case c > 0:
@@ -449,10 +385,12 @@ func (y *system) contradiction() bool {
 				rest = append(rest, r)
 			}
 		}
+		y.pos, y.neg, y.rest = pos, neg, rest
 		if len(rest)+len(pos)*len(neg) > maxFacts {
 			return false
 		}
-		y.rows, y.seen = nil, map[string]bool{}
+		y.rows = y.rows[:0]
+		clear(y.seen)
 		for _, r := range rest {
 			y.push(r)
 		}
@@ -462,30 +400,6 @@ func (y *system) contradiction() bool {
 			}
 		}
 	}
-}
-
-// cheapest is the variable whose elimination makes the fewest rows.
-func (y *system) cheapest() (int, bool) {
-	pos, neg := make([]int, len(y.monomials)), make([]int, len(y.monomials))
-	for _, r := range y.rows {
-		for _, c := range r.coeff {
-			if c.of > 0 {
-				pos[c.variable]++
-			} else {
-				neg[c.variable]++
-			}
-		}
-	}
-	best, cost := -1, math.MaxInt
-	for v := range y.monomials {
-		if pos[v]+neg[v] == 0 {
-			continue
-		}
-		if c := pos[v]*neg[v] - pos[v] - neg[v]; c < cost {
-			best, cost = v, c
-		}
-	}
-	return best, best >= 0
 }
 
 // reduce drops zeros and divides by the greatest common divisor of the

@@ -49,8 +49,8 @@ var recognisers = map[string]string{
 	"jit/build/positions.go isCount":                    "false: it is computed as its type says",
 	"jit/build/positions.go builder.exact":              "it is computed as its type says",
 	"jit/build/positions.go builder.span":               "any i32",
-	"cmd/tilec/lsp/types.go types.declared":             "types.add goes through the parts; only these declare axes and views",
-	"cmd/tilec/lsp/types.go types.gdeclared":            "the kernels that pointwise makes have no other statements",
+	"cmd/tilec/lsp/types.go bodyTypes.declared":         "types.add goes through the parts; only these declare axes and views",
+	"cmd/tilec/lsp/types.go bodyTypes.gdeclared":        "the kernels that pointwise makes have no other statements",
 }
 
 // A type switch over nodes says what to do with every kind. It has a case for each, so that this test fails when one is

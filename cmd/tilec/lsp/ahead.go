@@ -84,6 +84,8 @@ func (a *ahead) noted(m jsonrpc2.Message) jsonrpc2.Message {
 			}
 		}
 		return jsonrpc2.NewNotification(strings.Clone(m.Method()), slices.Clone(m.Params()))
+	case *jsonrpc2.Response:
+		return jsonrpc2.NewResponse(m.ID(), slices.Clone(m.Result()), m.Err())
 	}
 	return m
 }

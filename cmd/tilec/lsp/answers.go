@@ -24,6 +24,11 @@ type messageShown struct {
 	Message string               `json:"message"`
 }
 
+// documentShown is the protocol's ShowDocumentParams.
+type documentShown struct {
+	URI uri.URI `json:"uri"`
+}
+
 // highlight is the protocol's DocumentHighlight.
 type highlight struct {
 	Range protocol.Range                 `json:"range"`
@@ -70,7 +75,7 @@ type semanticData struct {
 type hint struct {
 	Position protocol.Position      `json:"position"`
 	Label    string                 `json:"label"`
-	Kind     protocol.InlayHintKind `json:"kind"`
+	Kind     protocol.InlayHintKind `json:"kind,omitzero"`
 }
 
 // fold is the protocol's FoldingRange.
@@ -118,12 +123,15 @@ type proposed struct {
 
 // item is the protocol's CompletionItem.
 type item struct {
-	Label         string                      `json:"label"`
-	Kind          protocol.CompletionItemKind `json:"kind"`
-	Detail        string                      `json:"detail,omitzero"`
-	Documentation *protocol.MarkupContent     `json:"documentation,omitzero"`
-	SortText      string                      `json:"sortText,omitzero"`
-	FilterText    string                      `json:"filterText,omitzero"`
+	Label               string                      `json:"label"`
+	Kind                protocol.CompletionItemKind `json:"kind"`
+	Detail              string                      `json:"detail,omitzero"`
+	Documentation       *protocol.MarkupContent     `json:"documentation,omitzero"`
+	SortText            string                      `json:"sortText,omitzero"`
+	FilterText          string                      `json:"filterText,omitzero"`
+	InsertText          string                      `json:"insertText,omitzero"`
+	InsertTextFormat    protocol.InsertTextFormat   `json:"insertTextFormat,omitzero"`
+	AdditionalTextEdits []protocol.TextEdit         `json:"additionalTextEdits,omitzero"`
 }
 
 // problems is the protocol's PublishDiagnosticsParams.

@@ -44,6 +44,10 @@ func (s *server) completion(p *protocol.TextDocumentPositionParams) ([]item, err
 	default:
 		c.arguments(a, offset)
 		c.all(a, offset)
+		c.library(a, offset)
+		if s.snippets {
+			c.snippets(a, from)
+		}
 	}
 	return c.items, nil
 }
@@ -266,8 +270,13 @@ func inString(line string) bool {
 
 // inComment reports whether an offset is behind the `//` of a comment on its line.
 func inComment(src *lang.Source, offset int) bool {
-	for _, c := range parser.Comments(src) {
-		if c.Start < offset && offset <= c.End {
+	from := strings.LastIndexByte(src.Text[:offset], '\n') + 1
+	line := src.Text[from:]
+	if end := strings.IndexByte(line, '\n'); end >= 0 {
+		line = line[:end]
+	}
+	for _, c := range parser.Comments(lang.NewSource("", line)) { // a line tells by itself what is a comment in it
+		if c.Start < offset-from && offset-from <= c.End {
 			return true
 		}
 	}

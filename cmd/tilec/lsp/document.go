@@ -7,6 +7,8 @@ import (
 	"go.lsp.dev/uri"
 
 	"tilec/cmd/tilec/lsp/protocol"
+	"tilec/lang"
+	"tilec/typecheck"
 )
 
 // document is a text that is open in the editor. It hides the file of its name.
@@ -18,6 +20,13 @@ type document struct {
 	// analysis is nil when the text, or that of another document, has changed since. checked: it has types.
 	analysis *analysis
 	checked  bool
+	// memory is what is known from the last check, and typed the types that it found, by declaration.
+	memory typecheck.Memory
+	typed  map[lang.Decl]*bodyTypes
+	// names are the names of declarations, as they were when somebody asked.
+	names map[lang.Decl]*names
+	// extents are those that the planner chose for kernels, by name.
+	extents map[lang.Decl]map[string]string
 }
 
 // pathOf is the name of a document among the sources: that of its file, or all of its URI.
@@ -69,6 +78,11 @@ func (s *server) didChange(p *changeParams) error {
 // didClose forgets a document; its file counts again.
 func (s *server) didClose(p *documentParams) error {
 	delete(s.docs, p.TextDocument.URI)
+	for path := range s.trees {
+		if s.documentOf(path) == nil {
+			delete(s.trees, path)
+		}
+	}
 	s.changed()
 	return nil
 }
@@ -83,6 +97,9 @@ func (s *server) filesChanged(*none) error {
 func (s *server) changed() {
 	for _, d := range s.docs {
 		d.analysis, d.checked = nil, false
+	}
+	for _, t := range s.trees {
+		t.current = false
 	}
 	select {
 	case s.wake <- struct{}{}:

@@ -96,6 +96,21 @@ func TestHalfTyped(t *testing.T) {
 					inside(l.Range)
 				}
 			}
+			callers, err := s.prepareCallHierarchy(&p)
+			require.NoError(t, err)
+			for _, c := range callers {
+				in, err := s.incomingCalls(&callerParams{c})
+				require.NoError(t, err)
+				for _, x := range in {
+					for _, at := range x.FromRanges {
+						if x.From.URI == doc {
+							inside(at)
+						}
+					}
+				}
+				_, err = s.outgoingCalls(&callerParams{c})
+				require.NoError(t, err)
+			}
 			selected, err := s.selectionRange(&selectionParams{p.TextDocument, []protocol.Position{p.Position}})
 			require.NoError(t, err)
 			for x := &selected[0]; x != nil; x = x.Parent {

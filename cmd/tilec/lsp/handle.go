@@ -43,35 +43,38 @@ type none struct{}
 
 // handlers is all that the server knows of the protocol, but for workspace/executeCommand, which is answered beside the others.
 var handlers = map[string]handler{
-	protocol.MethodInitialize:                      request((*server).initialize),
-	protocol.MethodInitialized:                     notification(func(*server, *none) error { return nil }),
-	protocol.MethodShutdown:                        request((*server).shutDown),
-	protocol.MethodExit:                            notification((*server).leave),
-	protocol.MethodTextDocumentDidOpen:             notification((*server).didOpen),
-	protocol.MethodTextDocumentDidChange:           notification((*server).didChange),
-	protocol.MethodTextDocumentDidClose:            notification((*server).didClose),
-	protocol.MethodTextDocumentDidSave:             notification((*server).filesChanged),
-	protocol.MethodWorkspaceDidChangeWatchedFiles:  notification((*server).filesChanged),
-	protocol.MethodTextDocumentHover:               request((*server).hover),
-	protocol.MethodTextDocumentDefinition:          request((*server).definition),
-	protocol.MethodTextDocumentCompletion:          request((*server).completion),
-	protocol.MethodTextDocumentDocumentSymbol:      request((*server).documentSymbol),
-	protocol.MethodTextDocumentSignatureHelp:       request((*server).signatureHelp),
-	protocol.MethodTextDocumentRangeFormatting:     request((*server).rangeFormatting),
-	protocol.MethodTextDocumentFoldingRange:        request((*server).foldingRange),
-	protocol.MethodTextDocumentSelectionRange:      request((*server).selectionRange),
-	protocol.MethodTextDocumentInlayHint:           request((*server).inlayHint),
-	protocol.MethodTextDocumentSemanticTokensFull:  request((*server).semanticTokens),
-	protocol.MethodTextDocumentSemanticTokensRange: request((*server).semanticTokensRange),
-	protocol.MethodTextDocumentCodeLens:            request((*server).codeLens),
-	protocol.MethodTextDocumentDocumentLink:        request((*server).documentLink),
-	protocol.MethodWorkspaceSymbol:                 request((*server).workspaceSymbol),
-	protocol.MethodTextDocumentReferences:          request((*server).references),
-	protocol.MethodTextDocumentPrepareRename:       request((*server).prepareRename),
-	protocol.MethodTextDocumentRename:              request((*server).rename),
-	protocol.MethodTextDocumentDocumentHighlight:   request((*server).documentHighlight),
-	protocol.MethodTextDocumentFormatting:          request((*server).formatting),
-	protocol.MethodTextDocumentCodeAction:          request((*server).codeAction),
+	protocol.MethodInitialize:                       request((*server).initialize),
+	protocol.MethodInitialized:                      notification(func(*server, *none) error { return nil }),
+	protocol.MethodShutdown:                         request((*server).shutDown),
+	protocol.MethodExit:                             notification((*server).leave),
+	protocol.MethodTextDocumentDidOpen:              notification((*server).didOpen),
+	protocol.MethodTextDocumentDidChange:            notification((*server).didChange),
+	protocol.MethodTextDocumentDidClose:             notification((*server).didClose),
+	protocol.MethodTextDocumentDidSave:              notification((*server).filesChanged),
+	protocol.MethodWorkspaceDidChangeWatchedFiles:   notification((*server).filesChanged),
+	protocol.MethodTextDocumentHover:                request((*server).hover),
+	protocol.MethodTextDocumentDefinition:           request((*server).definition),
+	protocol.MethodTextDocumentCompletion:           request((*server).completion),
+	protocol.MethodTextDocumentDocumentSymbol:       request((*server).documentSymbol),
+	protocol.MethodTextDocumentSignatureHelp:        request((*server).signatureHelp),
+	protocol.MethodTextDocumentRangeFormatting:      request((*server).rangeFormatting),
+	protocol.MethodTextDocumentFoldingRange:         request((*server).foldingRange),
+	protocol.MethodTextDocumentSelectionRange:       request((*server).selectionRange),
+	protocol.MethodTextDocumentInlayHint:            request((*server).inlayHint),
+	protocol.MethodTextDocumentSemanticTokensFull:   request((*server).semanticTokens),
+	protocol.MethodTextDocumentSemanticTokensRange:  request((*server).semanticTokensRange),
+	protocol.MethodTextDocumentCodeLens:             request((*server).codeLens),
+	protocol.MethodTextDocumentDocumentLink:         request((*server).documentLink),
+	protocol.MethodWorkspaceSymbol:                  request((*server).workspaceSymbol),
+	protocol.MethodTextDocumentReferences:           request((*server).references),
+	protocol.MethodTextDocumentPrepareRename:        request((*server).prepareRename),
+	protocol.MethodTextDocumentRename:               request((*server).rename),
+	protocol.MethodTextDocumentPrepareCallHierarchy: request((*server).prepareCallHierarchy),
+	protocol.MethodCallHierarchyIncomingCalls:       request((*server).incomingCalls),
+	protocol.MethodCallHierarchyOutgoingCalls:       request((*server).outgoingCalls),
+	protocol.MethodTextDocumentDocumentHighlight:    request((*server).documentHighlight),
+	protocol.MethodTextDocumentFormatting:           request((*server).formatting),
+	protocol.MethodTextDocumentCodeAction:           request((*server).codeAction),
 }
 
 func (s *server) handle(ctx context.Context, req *jsonrpc2.Request) (any, error) {
@@ -115,15 +118,37 @@ type initializeParams struct {
 	WorkspaceFolders []struct {
 		URI uri.URI `json:"uri"`
 	} `json:"workspaceFolders"`
+	Capabilities struct {
+		Workspace struct {
+			InlayHint struct {
+				RefreshSupport bool `json:"refreshSupport"`
+			} `json:"inlayHint"`
+		} `json:"workspace"`
+		Window struct {
+			ShowDocument struct {
+				Support bool `json:"support"`
+			} `json:"showDocument"`
+		} `json:"window"`
+		TextDocument struct {
+			Completion struct {
+				CompletionItem struct {
+					SnippetSupport bool `json:"snippetSupport"`
+				} `json:"completionItem"`
+			} `json:"completion"`
+		} `json:"textDocument"`
+	} `json:"capabilities"`
 }
 
 // initialize says what the server can do.
 func (s *server) initialize(p *initializeParams) (*initialized, error) {
 	s.initialized = true
 	s.folders = p.readFolders()
+	s.showsDocuments = p.Capabilities.Window.ShowDocument.Support
+	s.refreshesHints = p.Capabilities.Workspace.InlayHint.RefreshSupport
+	s.snippets = p.Capabilities.TextDocument.Completion.CompletionItem.SnippetSupport
 	commands := []string{}
 	if s.opts.Run != nil {
-		commands = []string{testCommand, planCommand}
+		commands = []string{testCommand, planCommand, ptxCommand}
 	}
 	return &initialized{
 		Capabilities: fields{
@@ -135,6 +160,7 @@ func (s *server) initialize(p *initializeParams) (*initialized, error) {
 			"definitionProvider":              true,
 			"referencesProvider":              true,
 			"documentHighlightProvider":       true,
+			"callHierarchyProvider":           true,
 			"renameProvider":                  fields{"prepareProvider": true},
 			"semanticTokensProvider":          fields{"legend": fields{"tokenTypes": tokenTypes, "tokenModifiers": tokenModifiers}, "full": true, "range": true},
 			"inlayHintProvider":               true,

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"go.lsp.dev/jsonrpc2"
+	"go.lsp.dev/uri"
 
 	"tilec/cmd/tilec/lsp/protocol"
+	"tilec/jit/file"
 	"tilec/lang"
 )
 
@@ -21,6 +24,8 @@ const (
 	testCommand = "tilec.lsp.test"
 	// planCommand says which plan a kernel has for the sizes of its @sizes, and what time is predicted for it.
 	planCommand = "tilec.lsp.plan"
+	// ptxCommand shows the PTX of a kernel, with that plan.
+	ptxCommand = "tilec.lsp.ptx"
 )
 
 // lens is the protocol's CodeLens with arguments that are texts.
@@ -35,7 +40,7 @@ type command struct {
 	Arguments []string `json:"arguments"`
 }
 
-// codeLens offers to run each test, and to plan each kernel that has @sizes. Files that are not on disk have none: the
+// codeLens offers to run each test, and to plan each kernel that has @sizes and to show its PTX. Files that are not on disk have none: the
 // commands are those of the command line.
 func (s *server) codeLens(p *documentParams) ([]lens, error) {
 	out := []lens{}
@@ -56,7 +61,8 @@ func (s *server) codeLens(p *documentParams) ([]lens, error) {
 			if !hasSizes(d) {
 				continue
 			}
-			c.Title, c.Command = "Plan and predicted time", planCommand
+			out = append(out, lens{a.doc.lines.spanRange(n.Place), command{"Plan and predicted time", planCommand, c.Arguments}})
+			c.Title, c.Command = "Show PTX", ptxCommand
 		default:
 			continue
 		}
@@ -90,7 +96,9 @@ func (s *server) executeCommand(ctx context.Context, params []byte) (any, error)
 	case testCommand:
 		args = []string{"test", path, "--device", "cpu", "--verbose", "--run", "^" + regexp.QuoteMeta(name) + "$"}
 	case planCommand:
-		args = []string{"build", path, "--emit=plan", "--kernel", name}
+		args = []string{"explain", path, name}
+	case ptxCommand:
+		args = []string{"build", path, "--emit=ptx", "--kernel", name}
 	default:
 		return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidParams.Code, "there is no command "+p.Command)
 	}
@@ -111,11 +119,63 @@ func (s *server) executeCommand(ctx context.Context, params []byte) (any, error)
 	if err != nil {
 		kind = protocol.MessageTypeError
 	}
-	gist, _, _ := strings.Cut(strings.TrimSpace(text), "\n  next ") // other plans that were weighed
+	gist := strings.TrimSpace(text)
+	switch {
+	case err != nil:
+	case p.Command == planCommand:
+		gist = planGist(gist)
+		if err := s.keepExtents(ctx, path, name, text); err != nil {
+			return nil, err
+		}
+	case p.Command == ptxCommand:
+		if gist, err = s.showPTX(ctx, path, name, text); err != nil {
+			return nil, err
+		} else if gist == "" { // it is on the screen
+			return text, nil
+		}
+	}
 	if err := s.notify(ctx, protocol.MethodWindowShowMessage, &messageShown{Type: kind, Message: gist}); err != nil {
 		return nil, err
 	}
 	return text, nil
+}
+
+// planGist is the plan, its predicted time and what share of the roofline that is, from what `tilec explain` says: of its
+// table, the column of the plan.
+func planGist(explained string) string {
+	var rows []string
+	for i, line := range strings.Split(explained, "\n") {
+		columns := betweenColumns.Split(line, 3)
+		switch {
+		case i == 0 || strings.HasPrefix(line, "roofline:"):
+			rows = append(rows, line)
+		case columns[0] == "choice" || columns[0] == "time":
+			rows = append(rows, strings.Join(columns[:min(len(columns), 2)], " "))
+		}
+	}
+	return strings.Join(rows, "\n")
+}
+
+var betweenColumns = regexp.MustCompile(` {2,}`)
+
+// showPTX writes the PTX of a kernel beside the library and asks the editor to show that. Where the editor cannot, it gives
+// what to tell instead.
+func (s *server) showPTX(ctx context.Context, path, name, text string) (instead string, err error) {
+	s.mu.Lock()
+	shows := s.showsDocuments
+	s.mu.Unlock()
+	if !shows || s.opts.LibraryDir == "" {
+		return fmt.Sprintf("this editor opens no documents when it is asked to; the PTX is what `tilec build %s --emit=ptx --kernel %s` prints", filepath.Base(path), name), nil
+	}
+	dir := filepath.Join(s.opts.LibraryDir, "ptx")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("a folder for the PTX: %w", err)
+	}
+	shown := filepath.Join(dir, strings.TrimSuffix(filepath.Base(path), ".tile")+"-"+name+".ptx")
+	if err := file.WriteBytes(shown, []byte(text)); err != nil {
+		return "", err
+	}
+	return "", s.ask(ctx, protocol.MethodWindowShowDocument, &documentShown{URI: uri.File(shown)})
 }
 
 // saved refuses a file whose text in the editor is not the one on disk, which the command would read.

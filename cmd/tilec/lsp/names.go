@@ -39,19 +39,15 @@ type name struct {
 }
 
 // declAt is the declaration around an offset; nil when there is none.
-func (a *analysis) declAt(offset int) lang.Decl {
-	for _, d := range a.module.Decls {
-		if at := d.Span(); at.Start <= offset && offset <= at.End {
-			return d
-		}
-	}
-	return nil
-}
+func (a *analysis) declAt(offset int) lang.Decl { return a.module.DeclAt(offset) }
 
 // fileNames are what the file and its imports declare, the later of two that are the same counting.
 type fileNames struct {
 	all    []name
 	byText map[string]name
+	// structs are all structs of the file and of its imports, and modules these files.
+	structs []lang.Decl
+	modules map[*lang.Source]*lang.Module
 }
 
 // fileNames lists the declarations that can be used everywhere in the file.
@@ -59,9 +55,13 @@ func (a *analysis) fileNames() *fileNames {
 	if a.declared != nil {
 		return a.declared
 	}
-	a.declared = &fileNames{byText: map[string]name{}}
+	a.declared = &fileNames{byText: map[string]name{}, modules: map[*lang.Source]*lang.Module{}}
 	for _, m := range append(a.imports(), a.module) {
+		a.declared.modules[m.Source] = m
 		for _, d := range m.Decls {
+			if _, isStruct := d.(*lang.StructDecl); isStruct {
+				a.declared.structs = append(a.declared.structs, d)
+			}
 			if _, test := d.(*lang.TestDecl); !test && d.DeclName().Name != "" {
 				n := name{declName, d.DeclName().Name, d.DeclName().Place, d}
 				a.declared.all = append(a.declared.all, n)
@@ -394,8 +394,10 @@ func (a *analysis) path(offset int) []lang.Node {
 	for _, imp := range a.module.Imports {
 		visit(imp)
 	}
-	for _, d := range a.module.Decls {
-		lang.Walk(d, visit)
+	// The declaration that ends at the offset is not around it; the one behind may be.
+	decls := a.module.Decls
+	for i := sort.Search(len(decls), func(i int) bool { return decls[i].Span().End > offset }); i < len(decls) && decls[i].Span().Start <= offset; i++ {
+		lang.Walk(decls[i], visit)
 	}
 	return all
 }

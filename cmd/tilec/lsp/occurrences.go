@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -37,20 +38,97 @@ func (a *analysis) occurrencesIn(d lang.Decl) []occurrence {
 	if all, ok := a.written[d]; ok {
 		return all
 	}
-	w := writer{analysis: a}
-	w.within(d, nil)
-	sort.SliceStable(w.all, func(i, j int) bool { return w.all[i].at.Start < w.all[j].at.Start })
+	all, ok := a.doc.names[d].restore(a)
+	if !ok {
+		untyped := *a // what a name stands for, the tree tells
+		untyped.types = &types{}
+		w := writer{analysis: &untyped, texts: map[string]bool{}}
+		w.within(d, nil)
+		sort.SliceStable(w.all, func(i, j int) bool { return w.all[i].at.Start < w.all[j].at.Start })
+		all = w.all
+		if a.doc.names == nil {
+			a.doc.names = map[lang.Decl]*names{}
+		}
+		a.doc.names[d] = w.keep()
+		if len(a.doc.names) > 2*len(a.module.Decls)+10 { // those of declarations that are no more
+			maps.DeleteFunc(a.doc.names, func(d lang.Decl, _ *names) bool { return !slices.Contains(a.module.Decls, d) })
+		}
+	}
 	if a.written == nil {
 		a.written = map[lang.Decl][]occurrence{}
 	}
-	a.written[d] = w.all
-	return w.all
+	a.written[d] = all
+	return all
 }
+
+// names are the names of a declaration, kept for when the text around it has changed. They stand for the same as long as
+// the names of the file that are written in the declaration do, and all structs, whose fields have types of each other.
+type names struct {
+	all []occurrence
+	at  []spot // of each
+	// defined is where each is declared; of no declaration for no place.
+	defined []spot
+	file    map[string]lang.Node
+	structs []lang.Decl
+}
+
+// keep takes what was found; nil where a place is in no declaration.
+func (w *writer) keep() *names {
+	k := &names{all: w.all, file: map[string]lang.Node{}, structs: w.fileNames().structs}
+	for text := range w.texts {
+		k.file[text] = w.fileNames().byText[text].node
+	}
+	for _, x := range w.all {
+		at, ok := w.spot(x.at)
+		if !ok {
+			return nil
+		}
+		defined := spot{}
+		if x.defined.IsValid() {
+			if defined, ok = w.spot(x.defined); !ok {
+				return nil
+			}
+		}
+		k.at, k.defined = append(k.at, at), append(k.defined, defined)
+	}
+	return k
+}
+
+// restore gives the names with their places as they are now, and reports whether they stand for what they stood for.
+func (k *names) restore(a *analysis) ([]occurrence, bool) {
+	if k == nil || !slices.Equal(k.structs, a.fileNames().structs) {
+		return nil, false
+	}
+	for text, node := range k.file {
+		if a.fileNames().byText[text].node != node {
+			return nil, false
+		}
+	}
+	all := slices.Clone(k.all)
+	for i := range all {
+		all[i].at = k.at[i].span()
+		if k.defined[i].decl != nil {
+			all[i].defined = k.defined[i].span()
+		}
+	}
+	return all, true
+}
+
+// span is the place of a spot as it is now.
+func (x spot) span() lang.Span {
+	in := x.decl.Span()
+	return lang.Span{Source: in.Source, Start: in.Start + x.start, End: in.Start + x.end}
+}
+
+// spot is the place in its declaration, of the file or of one that it imports.
+func (a *analysis) spot(at lang.Span) (spot, bool) { return spotOf(a.fileNames().modules, at) }
 
 // writer collects the names of a declaration.
 type writer struct {
 	*analysis
 	all []occurrence
+	// texts are all names that are written, whatever they stand for.
+	texts map[string]bool
 }
 
 // within takes the names of a node; path are the nodes around it, the outermost first.
@@ -75,6 +153,7 @@ func (w *writer) write(text string, at lang.Span, path []lang.Node) {
 	if text == "" || text == "_" || !at.IsValid() {
 		return
 	}
+	w.texts[text] = true
 	x := occurrence{at: at, text: text}
 	parent := path[max(len(path)-2, 0)]
 	switch s, ok := w.symbolIn(path, at.Start); {

@@ -42,6 +42,10 @@ func Serve(ctx context.Context, stream io.ReadWriteCloser, opts Options) error {
 	s.ahead = readAhead(patient{jsonrpc2.NewHeaderStream(stream)})
 	conn := jsonrpc2.NewConn(s.ahead, jsonrpc2.WithCodec(codec{}))
 	s.notify = func(ctx context.Context, method string, params any) error { return conn.Notify(ctx, method, params) }
+	s.ask = func(ctx context.Context, method string, params any) error {
+		_, err := conn.Call(ctx, method, params, nil)
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// Requests are handled one after the other, in the order in which they were
@@ -90,6 +94,8 @@ type server struct {
 	opts Options
 	// notify sends a notification to the editor.
 	notify func(ctx context.Context, method string, params any) error
+	// ask sends a request to the editor, and waits until it has done that.
+	ask func(ctx context.Context, method string, params any) error
 	// ahead knows which requests the editor has taken back.
 	ahead *ahead
 	exit  chan struct{}
@@ -100,7 +106,12 @@ type server struct {
 	initialized bool
 	shutdown    bool
 	exiting     bool
-	docs        map[uri.URI]*document
+	// snippets: the editor has places to fill in. showsDocuments: it opens what it is asked to. refreshesHints: it asks for
+	// inlay hints again when it is told to.
+	snippets, showsDocuments, refreshesHints bool
+	docs                                     map[uri.URI]*document
+	// trees are the files that are open, and those that they import, by path.
+	trees map[string]*tree
 	// folders are those of the workspace, and files what was read of them.
 	folders []string
 	files   map[string]workspaceFile
@@ -109,7 +120,7 @@ type server struct {
 }
 
 func newServer(opts Options) *server {
-	return &server{opts: opts, docs: map[uri.URI]*document{}, files: map[string]workspaceFile{}, published: map[uri.URI]string{}, exit: make(chan struct{}), wake: make(chan struct{}, 1)}
+	return &server{opts: opts, docs: map[uri.URI]*document{}, trees: map[string]*tree{}, files: map[string]workspaceFile{}, published: map[uri.URI]string{}, exit: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
 // guarded makes an error of a panic, and answers no error to a notification:

@@ -271,10 +271,10 @@ func (a *analysis) named(text string, at lang.Span, typ string) (symbol, bool) {
 // declaredHere is a name at the very place that declares it, which is not yet
 // visible there: the name of a let, of an axis, of what a loop carries.
 func (a *analysis) declaredHere(text string, at lang.Span, typ string) (symbol, bool) {
-	if axis := a.types.axes[at]; axis != nil {
-		return symbol{at: at, source: axisText(axis), defined: at, kind: axisName}, true
+	if axis := a.types.axis(at); axis != "" {
+		return symbol{at: at, source: axis, defined: at, kind: axisName}, true
 	}
-	if _, isIdent := a.last(at.Start).(*lang.Ident); isIdent && len(a.types.at[at]) > 0 {
+	if _, isIdent := a.last(at.Start).(*lang.Ident); isIdent && len(a.types.of(at)) > 0 {
 		return symbol{at: at, source: "let " + text + ": " + typ, doc: a.axesDoc(at), defined: at, kind: localName}, true
 	}
 	return symbol{}, false
@@ -299,8 +299,8 @@ func (a *analysis) local(n name, at lang.Span, typ string) symbol {
 		s.source, s.doc = "let "+n.text+": "+typ, a.axesDoc(n.at)
 	case n.kind == localName:
 		s.source = "let " + n.text
-	case (n.kind == axisName || n.kind == scalarName) && a.types.axes[n.at] != nil:
-		s.source = axisText(a.types.axes[n.at])
+	case (n.kind == axisName || n.kind == scalarName) && a.types.axis(n.at) != "":
+		s.source = a.types.axis(n.at)
 	case n.kind == dimName, n.kind == tileName:
 		s.source = n.text
 	default:
@@ -316,9 +316,9 @@ func (a *analysis) local(n name, at lang.Span, typ string) symbol {
 func (a *analysis) axesDoc(at lang.Span) string {
 	var rows []string
 	seen := map[string]bool{}
-	for _, t := range a.types.at[at] {
+	for _, t := range a.types.of(at) {
 		for _, x := range t.axes {
-			if row := "- `" + axisText(x) + "`"; !seen[row] {
+			if row := "- `" + x + "`"; !seen[row] {
 				seen[row] = true
 				rows = append(rows, row)
 			}

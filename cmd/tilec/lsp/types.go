@@ -1,39 +1,122 @@
 package lsp
 
 import (
+	"slices"
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck"
 	"tilec/typecheck/typed"
 )
 
 // types finds the types of expressions and bindings by their place. A place
 // inside a fn has one for each call of it.
 type types struct {
-	at map[lang.Span][]typeAt
-	// axes are the axes by the place of their names.
-	axes map[lang.Span]*typed.Axis
-	seen map[any]bool
+	modules map[*lang.Source]*lang.Module
+	// in has the bodies of which some types are in a declaration, its own or those that call it, in the order of the program.
+	in map[lang.Decl][]*bodyTypes
+}
+
+// bodyTypes are the types that the body of one declaration has, in itself and in the fns that it calls.
+type bodyTypes struct {
+	modules map[*lang.Source]*lang.Module // while types are added
+	at      map[spot][]typeAt
+	// axes are what the axes are, by the place of their names.
+	axes map[spot]string
+	in   map[lang.Decl]bool
+	seen map[any]bool // while types are added
 	// around is the place of the expression whose parts are being added: a part
 	// with no place of its own, such as the zero of `zeros`, is not shown there.
 	around lang.Span
 }
 
-// typeAt is a type as the source would spell it, with the axes in it.
-type typeAt struct {
-	text string
-	axes []*typed.Axis
+// spot is a place that moves with its declaration, from the start of which it counts.
+type spot struct {
+	decl       lang.Decl
+	start, end int
 }
 
-func newTypes() *types {
-	return &types{at: map[lang.Span][]typeAt{}, axes: map[lang.Span]*typed.Axis{}, seen: map[any]bool{}}
+// typeAt is a type as the source would spell it, with what the axes in it are.
+type typeAt struct {
+	text string
+	axes []string
+}
+
+// newTypes takes the types of a check, by declaration: those of before where it gives none.
+func newTypes(x *typecheck.Checked, before map[lang.Decl]*bodyTypes) (map[lang.Decl]*bodyTypes, *types) {
+	t := &types{modules: map[*lang.Source]*lang.Module{}, in: map[lang.Decl][]*bodyTypes{}}
+	for _, m := range x.Modules {
+		t.modules[m.Source] = m
+	}
+	now := map[lang.Decl]*bodyTypes{}
+	for _, body := range x.Bodies {
+		b := before[body.Decl]
+		if body.Typed != nil || b == nil {
+			b = &bodyTypes{modules: t.modules, at: map[spot][]typeAt{}, axes: map[spot]string{}, in: map[lang.Decl]bool{}, seen: map[any]bool{}}
+			if body.Typed != nil {
+				b.add(body.Typed)
+			}
+			b.modules, b.seen = nil, nil
+		}
+		now[body.Decl] = b
+		for d := range b.in {
+			t.in[d] = append(t.in[d], b)
+		}
+	}
+	return now, t
+}
+
+// spotOf is the place in its declaration; none outside of all.
+func spotOf(modules map[*lang.Source]*lang.Module, at lang.Span) (spot, bool) {
+	m := modules[at.Source]
+	if m == nil {
+		return spot{}, false
+	}
+	d := m.DeclAt(at.Start)
+	if d == nil {
+		return spot{}, false
+	}
+	start := d.Span().Start
+	return spot{d, at.Start - start, at.End - start}, true
+}
+
+// of are the types of a place.
+func (t *types) of(at lang.Span) []typeAt {
+	x, ok := spotOf(t.modules, at)
+	if !ok {
+		return nil
+	}
+	var all []typeAt
+	for _, b := range t.in[x.decl] {
+		for _, one := range b.at[x] {
+			if !slices.ContainsFunc(all, func(y typeAt) bool { return y.text == one.text }) {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}
+
+// axis says what the axis is whose name stands at a place; "" for none.
+func (t *types) axis(at lang.Span) string {
+	x, ok := spotOf(t.modules, at)
+	if !ok {
+		return ""
+	}
+	found := ""
+	for _, b := range t.in[x.decl] {
+		if axis := b.axes[x]; axis != "" {
+			found = axis
+		}
+	}
+	return found
 }
 
 // text is the types of a place, "" when there are none.
 func (t *types) text(at lang.Span) string {
 	const most = 4
 	var all []string
-	for _, x := range t.at[at] {
+	for _, x := range t.of(at) {
 		if len(all) == most {
 			all = append(all, "...")
 			break
@@ -43,24 +126,31 @@ func (t *types) text(at lang.Span) string {
 	return strings.Join(all, " or ")
 }
 
-func (t *types) put(at lang.Span, x typeAt) {
+func (t *bodyTypes) put(at lang.Span, x typeAt) {
 	if !at.IsValid() || x.text == "" {
 		return
 	}
-	for _, y := range t.at[at] {
+	here, ok := spotOf(t.modules, at)
+	if !ok {
+		return
+	}
+	for _, y := range t.at[here] {
 		if x.text == y.text {
 			return
 		}
 	}
-	t.at[at] = append(t.at[at], x)
+	t.at[here] = append(t.at[here], x)
+	t.in[here.decl] = true
 }
 
-func (t *types) putTypes(at lang.Span, ts []typed.Type) {
+func (t *bodyTypes) putTypes(at lang.Span, ts []typed.Type) {
 	var x typeAt
 	parts := make([]string, len(ts))
 	for i, one := range ts {
 		parts[i] = one.String()
-		x.axes = append(x.axes, one.Axes...)
+		for _, a := range one.Axes {
+			x.axes = append(x.axes, axisText(a))
+		}
 	}
 	x.text = strings.Join(parts, ", ")
 	if len(ts) > 1 {
@@ -70,7 +160,7 @@ func (t *types) putTypes(at lang.Span, ts []typed.Type) {
 }
 
 // add takes the types of a node of a typed program, and of all that is in it.
-func (t *types) add(n typed.Node) {
+func (t *bodyTypes) add(n typed.Node) {
 	if t.seen[n] {
 		return
 	}
@@ -86,7 +176,7 @@ func (t *types) add(n typed.Node) {
 	case *typed.Kernel:
 		for _, part := range n.Launches() {
 			for _, a := range part.Axes {
-				t.axis(a)
+				t.putAxis(a)
 			}
 		}
 	case typed.Expr:
@@ -110,19 +200,19 @@ func (t *types) add(n typed.Node) {
 }
 
 // declared takes the axes and the views that an expression declares.
-func (t *types) declared(x typed.Expr) {
+func (t *bodyTypes) declared(x typed.Expr) {
 	switch x := x.(type) {
 	case *typed.Load:
 		if v := x.Param; v.Of != nil { // a view, whose name no Let binds
 			t.put(v.At, typeAt{text: typed.GType{Kind: typed.GTensor, DType: v.DType, Shape: v.Shape}.String()})
 		}
 	case *typed.For:
-		t.axis(x.Axis)
+		t.putAxis(x.Axis)
 	}
 }
 
 // gdeclared takes the types of the parts of an expression of whole tensors, which became a kernel.
-func (t *types) gdeclared(x typed.GExpr) {
+func (t *bodyTypes) gdeclared(x typed.GExpr) {
 	call, ok := x.(*typed.GCall)
 	if !ok || call.Kernel.Decl.Body != nil { // declared in the source, and not made for an expression
 		return
@@ -137,15 +227,19 @@ func (t *types) gdeclared(x typed.GExpr) {
 	}
 }
 
-func (t *types) axis(a *typed.Axis) {
-	if a != nil && a.At.IsValid() {
-		t.axes[a.At] = a
+func (t *bodyTypes) putAxis(a *typed.Axis) {
+	if a == nil {
+		return
+	}
+	if here, ok := spotOf(t.modules, a.At); ok {
+		t.axes[here] = axisText(a)
+		t.in[here.decl] = true
 	}
 }
 
 // pointwise takes the types of the parts of an expression of whole tensors: in
 // the kernel they are tiles, in the source they have the tensor's shape.
-func (t *types) pointwise(n typed.Node, whole typed.GType) {
+func (t *bodyTypes) pointwise(n typed.Node, whole typed.GType) {
 	apply, isApply := n.(*typed.Apply)
 	x, isExpr := n.(typed.Expr)
 	if !isExpr || t.seen[x] {

@@ -66,42 +66,49 @@ type TextDocumentPositionParams struct {
 
 // Methods of requests and notifications.
 const (
-	MethodInitialize                      = "initialize"
-	MethodInitialized                     = "initialized"
-	MethodShutdown                        = "shutdown"
-	MethodExit                            = "exit"
-	MethodTextDocumentDidOpen             = "textDocument/didOpen"
-	MethodTextDocumentDidChange           = "textDocument/didChange"
-	MethodTextDocumentDidClose            = "textDocument/didClose"
-	MethodTextDocumentDidSave             = "textDocument/didSave"
-	MethodTextDocumentHover               = "textDocument/hover"
-	MethodTextDocumentDefinition          = "textDocument/definition"
-	MethodTextDocumentCompletion          = "textDocument/completion"
-	MethodTextDocumentDocumentSymbol      = "textDocument/documentSymbol"
-	MethodTextDocumentSignatureHelp       = "textDocument/signatureHelp"
-	MethodTextDocumentRangeFormatting     = "textDocument/rangeFormatting"
-	MethodTextDocumentFoldingRange        = "textDocument/foldingRange"
-	MethodTextDocumentSelectionRange      = "textDocument/selectionRange"
-	MethodTextDocumentInlayHint           = "textDocument/inlayHint"
-	MethodTextDocumentSemanticTokensFull  = "textDocument/semanticTokens/full"
-	MethodTextDocumentSemanticTokensRange = "textDocument/semanticTokens/range"
-	MethodTextDocumentCodeLens            = "textDocument/codeLens"
-	MethodTextDocumentDocumentLink        = "textDocument/documentLink"
-	MethodTextDocumentReferences          = "textDocument/references"
-	MethodTextDocumentPrepareRename       = "textDocument/prepareRename"
-	MethodTextDocumentRename              = "textDocument/rename"
-	MethodTextDocumentDocumentHighlight   = "textDocument/documentHighlight"
-	MethodTextDocumentFormatting          = "textDocument/formatting"
-	MethodTextDocumentCodeAction          = "textDocument/codeAction"
-	MethodTextDocumentPublishDiagnostics  = "textDocument/publishDiagnostics"
-	MethodWorkspaceSymbol                 = "workspace/symbol"
-	MethodWorkspaceExecuteCommand         = "workspace/executeCommand"
-	MethodWorkspaceDidChangeWatchedFiles  = "workspace/didChangeWatchedFiles"
-	MethodWindowShowMessage               = "window/showMessage"
+	MethodInitialize                       = "initialize"
+	MethodInitialized                      = "initialized"
+	MethodShutdown                         = "shutdown"
+	MethodExit                             = "exit"
+	MethodTextDocumentDidOpen              = "textDocument/didOpen"
+	MethodTextDocumentDidChange            = "textDocument/didChange"
+	MethodTextDocumentDidClose             = "textDocument/didClose"
+	MethodTextDocumentDidSave              = "textDocument/didSave"
+	MethodTextDocumentHover                = "textDocument/hover"
+	MethodTextDocumentDefinition           = "textDocument/definition"
+	MethodTextDocumentCompletion           = "textDocument/completion"
+	MethodTextDocumentDocumentSymbol       = "textDocument/documentSymbol"
+	MethodTextDocumentSignatureHelp        = "textDocument/signatureHelp"
+	MethodTextDocumentRangeFormatting      = "textDocument/rangeFormatting"
+	MethodTextDocumentFoldingRange         = "textDocument/foldingRange"
+	MethodTextDocumentSelectionRange       = "textDocument/selectionRange"
+	MethodTextDocumentInlayHint            = "textDocument/inlayHint"
+	MethodTextDocumentSemanticTokensFull   = "textDocument/semanticTokens/full"
+	MethodTextDocumentSemanticTokensRange  = "textDocument/semanticTokens/range"
+	MethodTextDocumentCodeLens             = "textDocument/codeLens"
+	MethodTextDocumentDocumentLink         = "textDocument/documentLink"
+	MethodTextDocumentReferences           = "textDocument/references"
+	MethodTextDocumentPrepareRename        = "textDocument/prepareRename"
+	MethodTextDocumentRename               = "textDocument/rename"
+	MethodTextDocumentPrepareCallHierarchy = "textDocument/prepareCallHierarchy"
+	MethodCallHierarchyIncomingCalls       = "callHierarchy/incomingCalls"
+	MethodCallHierarchyOutgoingCalls       = "callHierarchy/outgoingCalls"
+	MethodTextDocumentDocumentHighlight    = "textDocument/documentHighlight"
+	MethodTextDocumentFormatting           = "textDocument/formatting"
+	MethodTextDocumentCodeAction           = "textDocument/codeAction"
+	MethodTextDocumentPublishDiagnostics   = "textDocument/publishDiagnostics"
+	MethodWorkspaceSymbol                  = "workspace/symbol"
+	MethodWorkspaceExecuteCommand          = "workspace/executeCommand"
+	MethodWorkspaceDidChangeWatchedFiles   = "workspace/didChangeWatchedFiles"
+	MethodWindowShowMessage                = "window/showMessage"
+	MethodWindowShowDocument               = "window/showDocument"
+	MethodWorkspaceInlayHintRefresh        = "workspace/inlayHint/refresh"
 )
 
 // Kinds, by the numbers and words of the protocol.
 type (
+	// InsertTextFormat is how what a proposal writes is meant.
+	InsertTextFormat uint32
 	// CompletionItemKind is what a proposal is.
 	CompletionItemKind uint32
 	// SymbolKind is what a declaration is.
@@ -125,6 +132,9 @@ type (
 	PositionEncodingKind string
 )
 
+// InsertTextFormatSnippet is a text with places to fill in.
+const InsertTextFormatSnippet InsertTextFormat = 2
+
 // The kinds that tilec uses.
 const (
 	CompletionItemKindFunction      CompletionItemKind = 3
@@ -133,6 +143,7 @@ const (
 	CompletionItemKindModule        CompletionItemKind = 9
 	CompletionItemKindProperty      CompletionItemKind = 10
 	CompletionItemKindKeyword       CompletionItemKind = 14
+	CompletionItemKindSnippet       CompletionItemKind = 15
 	CompletionItemKindFile          CompletionItemKind = 17
 	CompletionItemKindReference     CompletionItemKind = 18
 	CompletionItemKindFolder        CompletionItemKind = 19
