@@ -143,6 +143,14 @@ func (k *kernel) apply(op *ir.Op, xs []asm.Reg) asm.Reg {
 	if op.Coarse {
 		return elem.Coarse(k.a, op.Code, xs)
 	}
+	if d == lang.I32 && len(op.Args) == 2 {
+		if n, ok := op.Args[1].IsConst(); ok && n.Int > 1 {
+			switch op.Code {
+			case lang.OpDiv, lang.OpFloorDiv, lang.OpMod:
+				return elem.DivideBy(k.a, op.Code, xs[0], n.Int)
+			}
+		}
+	}
 	return elem.Apply(k.a, op.Code, d, xs, k.Func.Approx)
 }
 

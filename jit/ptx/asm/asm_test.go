@@ -303,8 +303,8 @@ func TestReciprocalsDivide(t *testing.T) {
 		m, s := reciprocal(d)
 		require.Less(t, m, uint64(1)<<32)
 		multiple := uint64(r.Int63n(1<<31)) / d * d
-		for _, x := range []uint64{0, d - 1, d, multiple, multiple - 1, 1<<31 - 1, uint64(r.Int63n(1 << 31))} {
-			if x < 1<<31 {
+		for _, x := range []uint64{0, d - 1, d, multiple, multiple - 1, 1<<31 - 1, 1 << 31, uint64(r.Int63n(1 << 31))} {
+			if x <= 1<<31 {
 				require.Equal(t, x/d, x*m>>32>>s, "%d / %d", x, d)
 			}
 		}

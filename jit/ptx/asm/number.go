@@ -58,7 +58,7 @@ func (a *Builder) Times(x, y Number) Number {
 	return a.Calc(B32, "mul.lo.s32", x, y)
 }
 
-// Quotient and Remainder are those of a number that is at least 0 and below 2^31 by another that is above 0, of 32 bits. The assembler makes neither
+// Quotient and Remainder are those of a number from 0 to 2^31 by another that is above 0, of 32 bits. The assembler makes neither
 // shifts nor products of divisions, which take some hundred cycles.
 func (a *Builder) Quotient(x, n Number) Number {
 	d, known := n.(Int)
@@ -77,8 +77,8 @@ func (a *Builder) Quotient(x, n Number) Number {
 	return a.Calc(B32, "div.u32", a.Register(x), n)
 }
 
-// reciprocal gives m and s so that x / d is the upper word of x m, shifted right by s, for every x below 2^31 and d that is no power of 2: with
-// 2^s below d, m is above 2^(32+s)/d by less than 1, and x (m - 2^(32+s)/d) is below 2^31, not enough to reach the next quotient.
+// reciprocal gives m and s so that x / d is the upper word of x m, shifted right by s, for every x up to 2^31 and d that is no power of 2: with
+// 2^s below d, m is above 2^(32+s)/d by at most 1, and x by so much is at most 2^31, less than 2^(32+s)/d, which is what would reach the next quotient.
 func reciprocal(d uint64) (m uint64, s int) {
 	s = bits.Len64(d) - 1
 	return 1<<(32+s)/d + 1, s

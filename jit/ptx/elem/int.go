@@ -77,6 +77,22 @@ func (e elem) quotient() asm.Reg {
 	return e.pick(isZero, asm.Int(0), q)
 }
 
+// DivideBy is the quotient of an i32 by a number above 1 that is known, its floor, or the remainder: of the magnitude, which a product divides.
+func DivideBy(a *asm.Builder, code lang.Op, x asm.Reg, n int64) asm.Reg {
+	op := func(name string, x, y asm.Operand) asm.Reg { return a.Op(asm.B32, name, x, y) }
+	sign := op("shr.s32", x, asm.Int(31))
+	turned := op("xor.b32", x, sign) // of a negative number what is one below its magnitude
+	if code == lang.OpFloorDiv {
+		return op("xor.b32", a.Register(a.Quotient(turned, asm.Int(n))), sign)
+	}
+	q := a.Register(a.Quotient(op("sub.s32", turned, sign), asm.Int(n)))
+	q = op("sub.s32", op("xor.b32", q, sign), sign)
+	if code == lang.OpMod {
+		return op("sub.s32", x, op("mul.lo.s32", q, asm.Int(n)))
+	}
+	return q
+}
+
 func intDiv(e elem) asm.Reg { return extend(e.Builder, e.d, e.quotient()) }
 
 // intFloorDiv is one less than the truncated quotient where there is a
