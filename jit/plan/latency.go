@@ -64,7 +64,7 @@ func (c at) unhidden(e *estimate) float64 {
 	if !c.allByWarpgroups() || c.fromRegisters() {
 		return 0
 	}
-	return unhiddenPart * min(e.l2, e.shared)
+	return float64(unhiddenPart * min(e.l2, e.shared))
 }
 
 // stepTime is the time of one of so many steps of a loop beside what it does, where all of them are busy for some time.
