@@ -40,9 +40,6 @@ const (
 	longOrder = 0.02
 	// coarseWeight is what a function costs whose coarse form will do: one or two operations, and the special unit's time for one.
 	coarseWeight = 3
-	// meetingPart is what part of the shorter of both is not hidden: what the L2 brings to shared memory and what products read of it (an H200, 1024x4096x1024 of
-	// bf16: 64 rows by 128 columns 19.9 us, 128 by 64 22.0).
-	meetingPart = 0.02
 	// accessWeight is what a load or a store of a vector of up to vectorBytes costs, in simple operations.
 	accessWeight, vectorBytes = 4, 16
 	// fragmentRun is how many neighbours of a matrix unit's result an access of a warp stores, where the TMA does not store it: of two
@@ -384,9 +381,6 @@ func (c at) gpu() (*estimate, *violation) {
 	}
 	if rows > 0 {
 		e.latency += c.uncovered(ops/(full*t.Lanes*t.Clock), warps)
-	}
-	if wide && !c.fromRegisters() {
-		e.latency += float64(meetingPart * min(e.l2, e.shared))
 	}
 	e.time = busy + e.latency + e.launch
 	return e, nil

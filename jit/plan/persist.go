@@ -245,5 +245,5 @@ func (c at) turns(e *estimate, busy float64) float64 {
 	// While the main memory keeps the tensor cores waiting, turns take nothing.
 	between := max(e.compute+float64(rounds*t.TurnTime)-busy, c.multiplying(e)+float64((rounds-1)*c.storedByThreads())-busy, 0)
 	last := float64(c.resultBytes()*int64(t.SMs)) / t.DRAM
-	return t.BlockOverhead + t.LoadLatency + last + between + float64(rounds*steps*c.stepTime(steps, busy/rounds))
+	return t.BlockOverhead + t.LoadLatency + last + between + float64(rounds*steps*c.stepTime(steps, busy/rounds)) + c.unhidden(e)
 }

@@ -105,7 +105,7 @@ func (c at) passing(op *ir.Op, resident int64) float64 {
 	length, bits := block.SortRow(c.extent[c.place[op.Over[0]]]), c.sortBits(op)
 	turns := ceilDiv(c.rowsOf(op)*length>>bits, c.threads())
 	each := passTime + float64(turnTime*float64(int64(c.warps)*turns*resident))
-	return float64(block.SortPasses(int64(bits), length)) * c.chunksOf(op) * each
+	return float64(float64(block.SortPasses(int64(bits), length)) * c.chunksOf(op) * each)
 }
 
 // chunksOf is how many chunks of a row a topk goes through.

@@ -169,7 +169,7 @@ var examples = []program{
 	{name: "linear_gelu", extents: map[string]int64{"i": 64, "j": 128, "k": 64}, settings: block.Settings{Warps: 4, Stages: 4, Persist: 1}, sizes: map[string]int64{"M": 130}, dims: map[string]int64{"K": 320, "N": 256}},
 	{name: "attention", extents: map[string]int64{"i": 64, "j": 64}, settings: block.Settings{Warps: 4, Stages: 2}, sizes: map[string]int64{"B": 1, "S": 150}, scalars: []uint64{f32(0.125)}, dims: map[string]int64{"H": 2}},
 	{name: "attention", extents: map[string]int64{"i": 64, "j": 64}, settings: block.Settings{Warps: 4, Stages: 2}, sizes: map[string]int64{"B": 1, "S": 150}, scalars: []uint64{f32(0.125)}, machine: "sm_80", dims: map[string]int64{"H": 2}},
-	{name: "attention", extents: map[string]int64{"i": 128, "j": 64}, settings: block.Settings{Warps: 8, Stages: 2}, sizes: map[string]int64{"B": 1, "S": 150}, scalars: []uint64{f32(0.125)}, dims: map[string]int64{"H": 2}},
+	{name: "attention", extents: map[string]int64{"i": 128, "j": 64}, settings: block.Settings{Warps: 8, Stages: 2, Forms: map[string]int64{"overlap": 3}}, sizes: map[string]int64{"B": 1, "S": 150}, scalars: []uint64{f32(0.125)}, dims: map[string]int64{"H": 2}},
 	{name: "centre", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 4, Stages: 1, Forms: map[string]int64{"kept": 3}}, sizes: map[string]int64{"M": 3}},
 	{name: "centre", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 4, Stages: 1, Forms: map[string]int64{"kept": 2}}, sizes: map[string]int64{"M": 3}},
 	{name: "share", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 2, Stages: 1}, sizes: map[string]int64{"M": 2}, alone: "alone"},
