@@ -375,12 +375,9 @@ func (c at) gpu() (*estimate, *violation) {
 	if wide && c.awaits(resident) {
 		busy *= awaitedProducts
 	}
-	e.latency = c.latency(e, resident, busy)
+	e.latency = c.latency(e, resident, busy) + uncovered(rows, ops/(full*t.Lanes*t.Clock), warps)
 	if c.takesTurns() {
 		e.latency = c.turns(e, busy)
-	}
-	if rows > 0 {
-		e.latency += c.uncovered(ops/(full*t.Lanes*t.Clock), warps)
 	}
 	e.time = busy + e.latency + e.launch
 	return e, nil
