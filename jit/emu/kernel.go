@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"errors"
 	"strconv"
 
 	"tilec/jit/bug"
@@ -62,3 +63,9 @@ func (k *Kernel) registerName(r row) string {
 }
 
 func (k *Kernel) predName(p predRow) string { return k.PredicateNames[p] }
+
+// Limit reports that Parse refused a text because it is more than is read.
+func Limit(err error) bool {
+	var e *syntax.Error
+	return errors.As(err, &e) && e.Limit
+}

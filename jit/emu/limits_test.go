@@ -1,6 +1,7 @@
 package emu_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -84,4 +85,17 @@ func TestAsyncSyntax(t *testing.T) {
 		_, err := emu.Parse(header + ".visible .entry k() { .reg .b64 %d; .reg .b32 %r0; .reg .pred %p;\n" + text + "\nret; }")
 		assert.ErrorContains(t, err, want, text)
 	}
+}
+
+// A kernel of more registers than are read is no mistake of who made it.
+func TestTooManyRegistersAreALimit(t *testing.T) {
+	text := func(n int) string {
+		return fmt.Sprintf(".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %%r<%d>;\nret;\n}\n", n)
+	}
+	_, err := emu.Parse(text(1 << 18))
+	require.ErrorContains(t, err, "registers")
+	require.True(t, emu.Limit(err))
+	_, err = emu.Parse(text(8) + "}")
+	require.Error(t, err)
+	require.False(t, emu.Limit(err))
 }

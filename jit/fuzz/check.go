@@ -137,6 +137,9 @@ func compileProblem(err error, pinned bool) *Problem {
 	case errors.As(err, &d) && d.Code == lang.ErrPlan && pinned:
 		return problem(Refused, "%v", err)
 	}
+	if errors.Is(err, emulator.ErrTooLarge) {
+		return problem(TooLarge, "%v", err)
+	}
 	return problem(CompileError, "%v", err)
 }
 

@@ -4,6 +4,7 @@ package emulator
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -190,6 +191,9 @@ func (d *Device) Compile(c *backend.Code, t backend.Tools) (backend.Executable, 
 	t.Logs.Print(log.PTX, c.Func.Name, func() string { return m.Text })
 	parsed, err := emu.Parse(m.Text)
 	if err != nil {
+		if emu.Limit(err) {
+			return nil, fmt.Errorf("%w: kernel %s, %w: give smaller tiles", ErrTooLarge, c.Func.Name, err)
+		}
 		return nil, bug.New("ptx", "the emulator cannot read what was made: %w", err)
 	}
 	k := &emulatedKernel{device: d, text: m, module: parsed, params: c.Func.Params(), dependent: c.Func.Dependent && d.target.Has(target.DependentLaunch)}
@@ -233,6 +237,9 @@ type emulatedKernel struct {
 	// registers of a thread, 0 where nobody knows
 	registers int
 }
+
+// ErrTooLarge: a kernel has more code than the emulator takes.
+var ErrTooLarge = errors.New("more code than the emulator takes")
 
 // Error is what the emulator found wrong with a kernel.
 type Error struct {

@@ -140,7 +140,7 @@ func (p *parser) call(st Statement) {
 		p.failAt(st.Line, "function %s calls itself", name)
 	}
 	if f.expanded++; f.expanded > mostExpansions {
-		p.failAt(st.Line, "the kernel has more than %d calls, those in its functions counted", mostExpansions)
+		p.tooMany(st.Line, "the kernel has more than %d calls, those in its functions counted", mostExpansions)
 	}
 	outerPrefix, outerScope, back := f.prefix, p.scope, p.position()
 	prefix := fmt.Sprintf("%s#%d ", name, f.expanded)

@@ -21,7 +21,7 @@ func (p *parser) registers() {
 			n := p.integer()
 			p.expect(">")
 			if n > maxRegisters {
-				p.failAt(at, "%d registers %s, more than %d", n, name, maxRegisters)
+				p.tooMany(at, "%d registers %s, more than %d", n, name, maxRegisters)
 			}
 			for i := range n {
 				p.register(name+strconv.Itoa(i), t)
@@ -47,7 +47,7 @@ func (p *parser) register(name string, t number.Type) {
 	r := Register{Index: len(*names), Type: t}
 	*names = append(*names, name)
 	if len(*names) > maxRegisters {
-		p.fail("the kernel has more than %d registers", maxRegisters)
+		p.tooMany(p.tok.line, "the kernel has more than %d registers", maxRegisters)
 	}
 	if _, ok := p.scope.registers[name]; ok {
 		p.fail("%s is declared twice", name)

@@ -33,6 +33,8 @@ func (t token) String() string {
 type Error struct {
 	Line    int
 	Message string
+	// Limit: the text is more than is read, and not wrong.
+	Limit bool
 }
 
 // Error names the line.
@@ -86,7 +88,7 @@ func (l *lexer) next() token {
 			l.at++
 		}
 		if l.at == len(l.text) || l.text[l.at] != '"' {
-			panic(&Error{l.line, "a string does not end"})
+			panic(&Error{Line: l.line, Message: "a string does not end"})
 		}
 		l.at++
 		return token{tokenString, l.text[start+1 : l.at-1], l.line}
@@ -132,7 +134,7 @@ func (l *lexer) skip() bool {
 		case strings.HasPrefix(l.text[l.at:], "/*"):
 			end := strings.Index(l.text[l.at:], "*/")
 			if end < 0 {
-				panic(&Error{l.line, "a comment does not end"})
+				panic(&Error{Line: l.line, Message: "a comment does not end"})
 			}
 			l.line += strings.Count(l.text[l.at:l.at+end], "\n")
 			l.at += end + 2

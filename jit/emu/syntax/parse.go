@@ -68,7 +68,12 @@ func (p *parser) advance() { p.tok = p.lex.next() }
 func (p *parser) fail(format string, args ...any) { p.failAt(p.tok.line, format, args...) }
 
 func (p *parser) failAt(line int, format string, args ...any) {
-	panic(&Error{line, fmt.Sprintf(format, args...)})
+	panic(&Error{Line: line, Message: fmt.Sprintf(format, args...)})
+}
+
+// tooMany refuses a text that has more than is read.
+func (p *parser) tooMany(line int, format string, args ...any) {
+	panic(&Error{Line: line, Message: fmt.Sprintf(format, args...), Limit: true})
 }
 
 func (p *parser) is(text string) bool {
