@@ -412,6 +412,9 @@ func (c *Product) UnitBits(arg int) []layout.Digit {
 // in a run of another day, 134).
 const WgmmaColumns = 64
 
+// leastColumns is how many columns the smallest wgmma reads: a tile of half of them or less has no room for the others.
+const leastColumns = 8
+
 // WgmmaNever and WgmmaAlways are settings of which products are by wgmma: none, and each that can be.
 const WgmmaNever, WgmmaAlways = 1, 2
 
@@ -425,7 +428,7 @@ func (p *Program) fitsWgmma(c *Product) bool {
 		return false
 	}
 	n, depth := c.N[0], c.K[0]
-	if layout.PowerAbove((Volume(c.M)+15)/16) < p.Warps || n.Extent > 256 || !asked && n.Extent < WgmmaColumns {
+	if layout.PowerAbove((Volume(c.M)+15)/16) < p.Warps || n.Extent > 256 || n.Extent <= leastColumns/2 || !asked && n.Extent < WgmmaColumns {
 		return false
 	}
 	if !alone(c.M) && (p.wgmmaFirst(c, c.A) != depth || !powers(c.M)) { // rows of several axes follow one another

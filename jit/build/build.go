@@ -83,7 +83,7 @@ func kernel(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, err
 	if b.precision != "ieee" && !k.Approx {
 		own := *s
 		own.Fused = nil
-		coarsen(b.f, Rounded(b.f, own.Operands()))
+		coarsen(b.f, own.Operands())
 	}
 	return b.f, b.launch, checkRank(b.f)
 }

@@ -38,8 +38,8 @@ type Exactness struct {
 	changed bool
 }
 
-// Rounded are the tensors of a kernel that are only read to be rounded, by the layouts of its operands.
-func Rounded(f *ir.Func, operands []spec.Operand) map[*ir.Tensor]lang.DType {
+// roundedTensors are the tensors of a kernel that are only read to be rounded, by the layouts of its operands.
+func roundedTensors(f *ir.Func, operands []spec.Operand) map[*ir.Tensor]lang.DType {
 	rounded := map[*ir.Tensor]lang.DType{}
 	n := 0
 	for _, o := range operands {
@@ -54,10 +54,9 @@ func Rounded(f *ir.Func, operands []spec.Operand) map[*ir.Tensor]lang.DType {
 	return rounded
 }
 
-// ExactnessOf applies the rule to a kernel without marking anything. Rounded has, of tensors of f32 that it stores and that are only read to be
-// rounded, to which type, f16 or bf16; it may be nil.
-func ExactnessOf(f *ir.Func, rounded map[*ir.Tensor]lang.DType) *Exactness {
-	x := &Exactness{f: f, rounded: rounded, allowed: map[*ir.Value]float64{}, limits: map[*ir.Value]*ir.Op{}, positive: map[*ir.Value]bool{},
+// ExactnessOf applies the rule to a kernel with the operands of its launch, without marking anything.
+func ExactnessOf(f *ir.Func, operands []spec.Operand) *Exactness {
+	x := &Exactness{f: f, rounded: roundedTensors(f, operands), allowed: map[*ir.Value]float64{}, limits: map[*ir.Value]*ir.Op{}, positive: map[*ir.Value]bool{},
 		leaves: map[*ir.Value]bool{}, fed: map[*ir.Value]bool{}}
 	x.findPositive()
 	x.findFed(f.Body, false)
@@ -122,8 +121,8 @@ func (x *Exactness) compounds(op *ir.Op) bool {
 }
 
 // coarsen marks the operations of a kernel whose coarse form is within the rule.
-func coarsen(f *ir.Func, rounded map[*ir.Tensor]lang.DType) {
-	x := ExactnessOf(f, rounded)
+func coarsen(f *ir.Func, operands []spec.Operand) {
+	x := ExactnessOf(f, operands)
 	f.Walk(func(op *ir.Op) bool {
 		op.Coarse = x.Fits(op)
 		return true

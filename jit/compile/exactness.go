@@ -15,7 +15,7 @@ func exactnessOf(f *ir.Func, s *spec.Spec) []string {
 	if precision == "" {
 		precision = s.Precision
 	}
-	rule := build.ExactnessOf(f, build.Rounded(f, s.Operands()))
+	rule := build.ExactnessOf(f, s.Operands())
 	var lines []string
 	f.Walk(func(op *ir.Op) bool {
 		row := op.Code.Row()

@@ -78,7 +78,7 @@ func (r *rewriter) roundedTo(s Slot) lang.DType {
 			return lang.Invalid
 		}
 		if of.exactness == nil {
-			of.exactness = build.ExactnessOf(of.f, build.Rounded(of.f, c.Spec.Operands()))
+			of.exactness = build.ExactnessOf(of.f, c.Spec.Operands())
 		}
 		c.each(func(place int, v *View, mode lang.ParamMode) {
 			if v.Slot != s || !to.IsValid() {

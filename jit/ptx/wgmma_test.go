@@ -173,3 +173,13 @@ func TestWgmmaAttention(t *testing.T) {
 		})
 	}
 }
+
+// A product of fewer columns than the smallest wgmma reads is by mma.sync, whatever is asked for: its tile in shared memory ends before.
+func TestProductsOfFewColumnsAreNoWgmma(t *testing.T) {
+	for columns, wgmma := range map[int64]bool{4: false, 3: false, 5: true, 8: true} {
+		p := plan.Plan{Extents: map[string]int64{"i": 128, "j": columns, "k": 16}, Warps: 8, Stages: 1, Wgmma: block.WgmmaAlways}
+		f := parse(t, productText("f16", "f32", "", true))
+		differ(t, f, p, map[string]int64{"M": 130, "N": 9, "K": 5}, 1e-3, 100)
+		require.Equal(t, wgmma, strings.Contains(compile(t, f, &p, "sm_90a").Text, "wgmma.mma_async"), columns)
+	}
+}
