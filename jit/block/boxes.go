@@ -201,7 +201,7 @@ func (p *Program) nameMap(b *Box) {
 	p.Maps = append(p.Maps, b.Map)
 }
 
-// BoxStore is a store by the TMA: the tile goes to shared memory first, and from there in whole lines.
+// BoxStore is a store whose tile goes to shared memory first, and from there in whole lines: by the TMA, or by threads where it cannot (Lines).
 type BoxStore struct {
 	Tile *Tile
 	Box  *Box
@@ -220,7 +220,8 @@ type BoxStore struct {
 	Within *ir.Axis
 }
 
-// storeByBoxes decides which stores of the kernel's body the TMA does, where the kernel loads by it.
+// storeByBoxes decides which stores of the kernel's body go through shared memory, where the kernel loads by the TMA: those that it can do, and those that
+// threads do in lines, of blocks that stay, which have no other way to arrange so large a tile.
 func (p *Program) storeByBoxes() {
 	if !p.Producing {
 		return
