@@ -18,7 +18,7 @@ import (
 
 // Divisions of an i32 by numbers that are known are products in code for a GPU: quotients, floors and remainders of all signs, and of the ends of the range.
 func TestDivisionsByConstants(t *testing.T) {
-	divisors := []int32{2, 3, 7, 12, 64, 100, 768, 50257, 1 << 20, 1<<30 + 1, math.MaxInt32}
+	divisors := []int32{2, 3, 7, 12, 64, 100, 768, 50257, 1 << 20, 1 << 30, 1<<30 + 1, math.MaxInt32}
 	numbers := []int32{0, 1, -1, 6, -6, 7, -7, math.MaxInt32, math.MinInt32, math.MinInt32 + 1}
 	r := rand.New(rand.NewSource(1))
 	for len(numbers) < 64 {

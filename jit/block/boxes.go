@@ -53,7 +53,7 @@ func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
 func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.Op) (*Box, bool) {
 	size := int64(t.DType.Size())
 	along, ok := boxUnits(tensor, dims, loop != nil)
-	if !ok || !t.boxed() {
+	if !ok || !t.boxed() || p.startOf(dims[len(dims)-1])*size%chunkBytes != 0 {
 		return nil, false
 	}
 	b := &Box{Map: &TensorMap{Tensor: tensor, Swizzle: t.Width()}, Dims: dims}
@@ -91,6 +91,18 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.
 		}
 	}
 	return b, true
+}
+
+// startOf is a number known to divide where an access begins along a dimension, in elements: a box begins at a multiple of 16 bytes.
+func (p *Program) startOf(d DimAccess) int64 {
+	n := multipleOf(d.Affine.Offset)
+	for _, s := range d.Affine.Scalars {
+		n = gcd(n, multipleOf(s.Coef)*min(p.multiple(s.Value), 1<<20))
+	}
+	for _, s := range d.Affine.Terms {
+		n = gcd(n, multipleOf(s.Coef)*p.StartMultiple(s.Axis))
+	}
+	return n
 }
 
 // boxUnits reads of which dimension each axis of an access walks neighbours; false where boxes cannot follow the access through

@@ -80,3 +80,13 @@ func TestWeightsAreCopiedEarly(t *testing.T) {
 		})
 	}
 }
+
+// Boxes begin at multiples of 16 bytes: a loop that begins elsewhere along the rows of an operand copies by its threads.
+func TestLoopsThatBeginBetweenWordsHaveNoBoxes(t *testing.T) {
+	for begin, boxes := range map[string]bool{"0": true, "8": true, "1": false, "12": false} {
+		f := aligned(parse(t, strings.Replace(productText("bf16", "f32", "", true), "%2 = const 0", "%2 = const "+begin, 1)))
+		p := plan.Plan{Extents: map[string]int64{"i": 64, "j": 64, "k": 16}, Warps: 4, Stages: 3, Wgmma: block.WgmmaAlways}
+		require.Equal(t, boxes, strings.Contains(compile(t, f, &p, "sm_90a").Text, "cp.async.bulk.tensor.2d.shared"), begin)
+		differ(t, f, p, map[string]int64{"M": 70, "N": 72, "K": 136}, 1e-4, 100)
+	}
+}

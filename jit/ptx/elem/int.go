@@ -1,6 +1,8 @@
 package elem
 
 import (
+	"math/bits"
+
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
@@ -77,10 +79,23 @@ func (e elem) quotient() asm.Reg {
 	return e.pick(isZero, asm.Int(0), q)
 }
 
-// DivideBy is the quotient of an i32 by a number above 1 that is known, its floor, or the remainder: of the magnitude, which a product divides.
+// DivideBy is the quotient of an i32 by a number above 1 that is known, its floor, or the remainder: a shift where the number is a power of two, else of the
+// magnitude, which a product divides.
 func DivideBy(a *asm.Builder, code lang.Op, x asm.Reg, n int64) asm.Reg {
 	op := func(name string, x, y asm.Operand) asm.Reg { return a.Op(asm.B32, name, x, y) }
+	log := bits.TrailingZeros64(uint64(n))
+	shifts := n == 1<<log
+	if shifts && code == lang.OpFloorDiv {
+		return op("shr.s32", x, asm.Int(log))
+	}
 	sign := op("shr.s32", x, asm.Int(31))
+	if shifts {
+		up := op("add.s32", x, op("shr.u32", sign, asm.Int(32-log))) // a quotient is rounded toward zero
+		if code == lang.OpMod {
+			return op("sub.s32", x, op("and.b32", up, asm.Int(-n)))
+		}
+		return op("shr.s32", up, asm.Int(log))
+	}
 	turned := op("xor.b32", x, sign) // of a negative number what is one below its magnitude
 	if code == lang.OpFloorDiv {
 		return op("xor.b32", a.Register(a.Quotient(turned, asm.Int(n))), sign)
