@@ -166,6 +166,7 @@ func (a interval) coarse(bits int) interval {
 		return a
 	}
 	by := math.Ldexp(1, -bits)
+	a.lo, a.hi = min(a.lo, lang.F32.Largest()), max(a.hi, -lang.F32.Largest()) // what is infinite may be just beyond the largest number
 	a.lo, a.hi = below(a.lo-by*math.Abs(a.lo)), above(a.hi+by*math.Abs(a.hi))
 	return interval{eval.Round(a.lo, lang.F32), eval.Round(a.hi, lang.F32), a.nan}.flushed()
 }

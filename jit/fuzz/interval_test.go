@@ -170,3 +170,11 @@ func TestFirstOf(t *testing.T) {
 		assert.Equal(t, c.want, firstOf(c.list, greater), "%v", c.list)
 	}
 }
+
+// An infinite quotient may be one of the largest numbers in its coarse form, and no NaN.
+func TestCoarseOfInfinity(t *testing.T) {
+	x := point(math.Inf(1)).coarse(20)
+	assert.True(t, x.hi == math.Inf(1) && x.lo > 0.99*lang.F32.Largest() && x.nan == never, "%v", x)
+	y := point(math.Inf(-1)).coarse(20)
+	assert.True(t, y.lo == math.Inf(-1) && y.hi < -0.99*lang.F32.Largest() && y.nan == never, "%v", y)
+}
