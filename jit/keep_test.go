@@ -17,6 +17,17 @@ import (
 	"tilec/stdlib"
 )
 
+// reporting loads a program for an emulator, which notes in the report what each launch did.
+func reporting(t *testing.T, report *emu.Report, source []byte) *Module {
+	device, err := emulator.Open("sm_90a")
+	require.NoError(t, err)
+	t.Cleanup(func() { device.Close() })
+	device.OnLaunch = func(_ string, r *emu.Report) { *report = *r }
+	module, err := NewCompiler(device, nil).Load("rows.tile", source)
+	require.NoError(t, err)
+	return module
+}
+
 // Rows that are too long for registers and fit the block's shared memory are read once, though loops go through them several times, and no
 // bank of shared memory is asked twice at once. Whether the threads of the first loop keep them or a copy brings them as a whole, the results have
 // the bits of loops that read again. Of rows that begin at no multiples of 16 bytes whole words are read, which two of them share.
@@ -31,15 +42,10 @@ func TestLongRowsAreReadOnce(t *testing.T) {
 		{"softmax", lang.F32, 50304, 0}, {"softmax", lang.BF16, 50304, 0}, {"softmax", lang.BF16, 50257, 0}, {"layernorm", lang.F32, 50304, 2},
 	} {
 		t.Run(fmt.Sprintf("%s %s %d", c.kernel, c.d, c.n), func(t *testing.T) {
-			device, err := emulator.Open("sm_90a")
-			require.NoError(t, err)
-			defer device.Close()
-			var report *emu.Report
-			device.OnLaunch = func(_ string, r *emu.Report) { report = r }
 			text, err := stdlib.FS.ReadFile("nn.tile")
 			require.NoError(t, err)
-			module, err := NewCompiler(device, nil).Load("nn.tile", text)
-			require.NoError(t, err)
+			var report emu.Report
+			module := reporting(t, &report, text)
 			r := rand.New(rand.NewPCG(1, 2))
 			values := make([]float64, rows*c.n)
 			for i := range values {
@@ -111,13 +117,8 @@ kernel both(x: f32[A, M, N], z: f32[A, M, N]) -> y: f32[A, M, N]
 		n      int64
 	}{{"softmax", lang.F32, 16896}, {"softmax", lang.BF16, 16384}, {"both", lang.F32, 16640}} {
 		t.Run(fmt.Sprintf("%s %s %d", c.kernel, c.d, c.n), func(t *testing.T) {
-			device, err := emulator.Open("sm_90a")
-			require.NoError(t, err)
-			defer device.Close()
-			var report *emu.Report
-			device.OnLaunch = func(_ string, r *emu.Report) { report = r }
-			module, err := NewCompiler(device, nil).Load("rows.tile", []byte(source))
-			require.NoError(t, err)
+			var report emu.Report
+			module := reporting(t, &report, []byte(source))
 			r := rand.New(rand.NewPCG(3, 4))
 			values := make([]float64, a*m*c.n)
 			for i := range values {
@@ -240,13 +241,8 @@ func TestWhatLoopsComputeOfRowsIsKept(t *testing.T) {
 	const rows = 2
 	for _, n := range []int64{50304, 50257} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			device, err := emulator.Open("sm_90a")
-			require.NoError(t, err)
-			defer device.Close()
-			var report *emu.Report
-			device.OnLaunch = func(_ string, r *emu.Report) { report = r }
-			module, err := NewCompiler(device, nil).Load("rows.tile", []byte(source))
-			require.NoError(t, err)
+			var report emu.Report
+			module := reporting(t, &report, []byte(source))
 			r := rand.New(rand.NewPCG(5, 6))
 			values := make([]float64, rows*n+1)
 			for i := range values {
