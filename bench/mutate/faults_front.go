@@ -140,7 +140,7 @@ var frontFaults = []Fault{
 		Old: `t != nil && !m.same[sym] {`, New: `t != nil && !m.same[sym] && len(m.same) > 0 {`,
 		Note: "before an axis tells blocks apart, all their positions count as equal"},
 	{ID: "race-same-lost", File: "typecheck/blocks/races.go", Class: "race", First: "typecheck TestLibrary",
-		Old: "p.same[sym] = true\n		}\n		b.sameLoads(p)", New: "p.same[sym] = i < 0\n		}\n		b.sameLoads(p)",
+		Old: "b.Ends[told]} {\n\t\t\t\tp.same[sym] = true", New: "b.Ends[told]} {\n\t\t\t\tp.same[sym] = i < 0",
 		Note: "blocks at the same position of an axis may differ in it: y[n * G + g] is refused"},
 	{ID: "race-disjoint", File: "typecheck/blocks/races.go", Class: "race", First: "typecheck TestErrors/race_family.tile",
 		Old: `p.AtMost(s.from.Add(size.Const(s.reach+1)), t.from)`, New: `p.AtMost(s.from.Add(size.Const(s.reach)), t.from)`,

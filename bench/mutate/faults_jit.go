@@ -80,7 +80,7 @@ var jitFaults = []Fault{
 
 	// specialise.go
 	{ID: "key-alignment", File: "jit/spec/spec.go", Class: "cache",
-		Old: `l.Contiguous, l.Inner, l.Divisors, l.Align, l.Constant, l.Order, l.As)`, New: `l.Contiguous, l.Inner, l.Divisors, 16, l.Constant, l.Order, l.As)`,
+		Old: `l.Divisors, l.Align, l.Constant, l.Order, l.As, l.Rounded)`, New: `l.Divisors, 16, l.Constant, l.Order, l.As, l.Rounded)`,
 		Note: "code for aligned tensors is used for others"},
 	{ID: "key-types", File: "jit/spec/spec.go", Class: "cache", First: "jit TestKeyTellsSpecialisationsApart",
 		Old: `fmt.Fprintf(&b, " %s=%s", p.Name, s.Types[p])`, New: `fmt.Fprintf(&b, " %s", p.Name)`,
@@ -89,7 +89,7 @@ var jitFaults = []Fault{
 		Old: `fmt.Fprintf(&b, " %s=%d/%g", c.Name, v.Int, v.Float)`, New: `fmt.Fprintf(&b, " %s=%d", c.Name, v.Int)`,
 		Note: "code for one float constant is used for another"},
 	{ID: "key-precision", File: "jit/spec/spec.go", Class: "cache", First: "jit TestKeyTellsSpecialisationsApart",
-		Old: `" %s %t %t %t %t", s.Precision, s.Debug,`, New: `" %t %t %t %t %t", s.Precision == "ieee", s.Debug,`,
+		Old: `" %s %t %t %t %t %t", s.Precision, s.Debug,`, New: `" %t %t %t %t %t %t", s.Precision == "ieee", s.Debug,`,
 		Note: "code for tf32x3 and for tf32 is one"},
 	{ID: "key-fixed", File: "jit/spec/spec.go", Class: "cache",
 		Old: `fmt.Fprintf(&b, " %s=%d", d.Name, s.Dims[d])`, New: `fmt.Fprintf(&b, " %s=%d", d.Name, Bucket(s.Dims[d]))`,

@@ -171,7 +171,7 @@ var ptxCodeFaults = []Fault{
 		Note: "the series of tanh is used beyond its range"},
 
 	// module.go
-	{ID: "module-blocks", File: ptx + "module.go", Class: "launch",
-		Old: `n *= (d + a.Extent - 1) / a.Extent`, New: `n *= max(d/a.Extent, 1)`,
+	{ID: "module-blocks", File: "jit/ir/ranges.go", Class: "launch",
+		Old: `blocks[i] = (size(a.Dim) + a.Extent - 1) / a.Extent`, New: `blocks[i] = max(size(a.Dim)/a.Extent, 1)`,
 		Note: "the last, partial block is not launched"},
 }

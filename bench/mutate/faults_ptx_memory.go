@@ -136,7 +136,7 @@ var ptxMemoryFaults = []Fault{
 		Old: `keep := a.Op(asm.B32, "not.b32", field)`, New: `keep := a.Op(asm.B32, "mov.b32", field)`,
 		Note: "an atomic on 8 or 16 bits clears its neighbours"},
 	{ID: "store-permutes-index", File: "jit/ptx/loadstore.go", Class: "address", First: "jit/ptx TestFeatures",
-		Old: `xs[i] = values[l.Project(r, v.Type.Axes)]`, New: `xs[i] = values[l.Project(min(r, g[0]), v.Type.Axes)]`,
+		Old: `xs[i] = value(r)`, New: `xs[i] = value(min(r, g[0]))`,
 		Note: "a vector store repeats its first element"},
 
 	// axes.go
@@ -156,7 +156,7 @@ var ptxMemoryFaults = []Fault{
 		Old: `return asm.Int(min((x.Dim.Value+x.Extent-1)/x.Extent, target.MaxBlocks))`, New: `return asm.Int(min(max(x.Dim.Value/x.Extent, 1), target.MaxBlocks))`,
 		Note: "block numbers are taken apart as if the last, partial block were not there"},
 	{ID: "grid-group-height", File: ptx + "axes.go", Class: "launch", First: "jit@emu TestConformance/products",
-		Old: `height := op("min.s32", op("sub.s32", k.a.Register(rows), first), together)`, New: `height := op("mov.b32", together)`,
+		Old: `height := a.Op(asm.B32, "min.s32", a.Register(a.Sub(a.Register(rows), first)), together)`, New: `height := a.Op(asm.B32, "mov.b32", together)`,
 		Note: "the last group of block rows is as high as the others"},
 	{ID: "loop-start-multiple", File: "jit/block/multiples.go", Class: "vector",
 		Old: "		m = gcd(m, p.multiple(op.Args[0]))\n	}\n	return m", New: "		m = gcd(m, max(p.multiple(op.Args[0]), m))\n	}\n	return m",

@@ -73,7 +73,7 @@ var ptxOrderFaults = []Fault{
 		Old: "	k.clusterBarrier()\n	k.release(buffer)", New: "	k.release(buffer)",
 		Note: "a block goes on, or ends, while others read its part"},
 	{ID: "cluster-part", File: "jit/ptx/cluster.go", Class: "mask", First: "jit@emu TestSplitAgreesWithOneBlock",
-		Old: `each = op("div."+u, op("add."+u, steps, asm.Int(k.Split-1)), asm.Int(k.Split))`, New: `each = op("div."+u, steps, asm.Int(k.Split))`,
+		Old: `each = divide(op("add."+u, steps, asm.Int(k.Split-1)), int64(k.Split))`, New: `each = divide(steps, int64(k.Split))`,
 		Note: "steps that do not divide by the blocks are left out"},
 	{ID: "cluster-only-first", File: ptx + "cluster.go", Class: "mask", First: "jit@emu TestConformance/pins",
 		Old: `a.Unless(first).Do("bra.uni", done)`, New: `a.Comment("not only where %v", first)`,
