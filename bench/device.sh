@@ -119,7 +119,7 @@ bench() {
 # trials, for a fault in one form makes all that follows in its process fail.
 pins() {
     export TILEC_CACHE=$work/cache
-    local until=$((SECONDS + 480)) line=0 trial
+    local until=$((SECONDS + ${PINS_SECONDS:-480})) line=0 trial
     while read -r trial; do
         case $trial in '' | '#'*) continue ;; esac
         line=$((line + 1))
