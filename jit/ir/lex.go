@@ -17,7 +17,7 @@ const (
 	tokString         // "a name"
 	tokValue          // %12
 	tokTensor         // %x
-	tokPunct          // { } [ ] ( ) , : = @ ? % ..
+	tokPunct          // { } [ ] ( ) , : ; = @ ? % + * | ..
 )
 
 type token struct {
@@ -148,7 +148,7 @@ func (l *lexer) next() {
 		t.kind, t.text = tokNumber, l.advance(span(rest, true))
 	case isWord(c):
 		t.kind, t.text = tokWord, l.advance(span(rest, false))
-	case strings.IndexByte("{}[](),:=@?%", c) >= 0:
+	case strings.IndexByte("{}[](),:;=@?%+*|", c) >= 0:
 		t.kind, t.text = tokPunct, l.advance(1)
 	default:
 		l.failAt(t, "unexpected character %q", []rune(rest)[0])

@@ -86,6 +86,10 @@ type parser struct {
 	axes    map[string]*Axis
 	values  map[int]*Value
 	depth   int
+	// note reads a note about an operation, or about the kernel where that is nil; it is nil where a text has none. around are the
+	// operations in whose regions the place is, the outermost first.
+	note   func(*Op)
+	around []*Op
 }
 
 func (p *parser) kernel() {
@@ -94,6 +98,9 @@ func (p *parser) kernel() {
 	p.f.Name = p.name()
 	p.punct("{")
 	for p.tok.text != "body" || p.tok.kind != tokWord {
+		if p.notes(nil) {
+			break
+		}
 		decl, ok := declarations[p.tok.text]
 		if !ok || p.tok.kind != tokWord {
 			p.fail("%s where a declaration (dim, stride, tensor, scalar, axis, hint, approx, spill) or body belongs", p.tok)
@@ -101,7 +108,7 @@ func (p *parser) kernel() {
 		p.next()
 		decl(p)
 	}
-	p.next()
+	p.word("body")
 	p.punct(":")
 	p.block(p.f.Body, false)
 	p.punct("}")
@@ -320,7 +327,11 @@ func (p *parser) block(b *Block, yields bool) {
 			b.Yield = p.uses()
 			break
 		}
-		b.Ops = append(b.Ops, p.op())
+		op := p.op()
+		b.Ops = append(b.Ops, op)
+		if len(op.Blocks) == 0 && op.Fn == nil {
+			p.notes(op)
+		}
 	}
 }
 
@@ -402,14 +413,19 @@ func (p *parser) region(op *Op, at token) {
 		blocks = []*Block{op.Fn}
 		yields, op.Fn.Yield = len(op.Fn.Yield), nil
 	}
+	p.around = append(p.around, op)
 	for i, b := range blocks {
 		if i > 0 {
 			p.word("else")
 		}
 		p.punct("{")
+		if i == 0 {
+			p.notes(op)
+		}
 		p.block(b, true)
 		p.punct("}")
 	}
+	p.around = p.around[:len(p.around)-1]
 	if op.Fn != nil && len(op.Fn.Yield) != yields {
 		p.failAt(at, "%d operands, and the function yields %d values", yields, len(op.Fn.Yield))
 	}

@@ -12,11 +12,16 @@ import (
 
 // String is the kernel's text form. Parse reads it back, and what it reads
 // prints the same. Places in the source are not part of it.
-func (f *Func) String() string {
-	p := &printer{f: f}
+func (f *Func) String() string { return f.Noted(func(*Op) []string { return nil }) }
+
+// Noted is the text form with notes below what they are about: notes gives the lines of those about an operation, or about the kernel
+// where that is nil.
+func (f *Func) Noted(notes func(*Op) []string) string {
+	p := &printer{f: f, notes: notes}
 	p.line("kernel @%s {", quote(f.Name))
 	p.depth++
 	p.declarations()
+	p.note(nil)
 	p.depth--
 	p.line("body:")
 	p.depth++
@@ -37,8 +42,16 @@ func (op *Op) String() string {
 
 type printer struct {
 	f     *Func
+	notes func(*Op) []string
 	out   strings.Builder
 	depth int
+}
+
+// note prints the notes about an operation, or about the kernel.
+func (p *printer) note(about *Op) {
+	for _, line := range p.notes(about) {
+		p.line("%s", line)
+	}
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -230,6 +243,9 @@ func (p *printer) block(b *Block) {
 		}
 		if len(blocks) == 0 {
 			p.line("%s", head(op))
+			p.depth++
+			p.note(op)
+			p.depth--
 			continue
 		}
 		p.line("%s {", head(op))
@@ -238,6 +254,9 @@ func (p *printer) block(b *Block) {
 				p.line("} else {")
 			}
 			p.depth++
+			if i == 0 {
+				p.note(op)
+			}
 			p.block(inner)
 			if len(inner.Yield) > 0 {
 				p.line("yield %s", uses(inner.Yield))
