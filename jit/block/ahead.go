@@ -149,9 +149,14 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 			continue
 		}
 		vec := min(p.Vector(op.Tensor, dims, c), tile.Vector())
-		items = append(items, Copy{Load: op, Tile: tile, Layout: layout.Blocked(tile.Axes, tile.Extents, vec, p.Warps), Vector: vec})
+		items = append(items, Copy{Load: op, Tile: tile, Layout: p.copyLayout(tile, vec), Vector: vec})
 	}
 	return items
+}
+
+// copyLayout is the layout in which threads copy a tile, so many neighbours at once.
+func (p *Program) copyLayout(t *Tile, vector int) layout.Layout {
+	return layout.Blocked(t.Axes, t.Extents, vector, p.Warps)
 }
 
 // zeroElse reports a load that gives 0 for what its tensor has not, or that reads nothing but what it has: copies leave zeros there.
@@ -225,7 +230,7 @@ func (p *Program) overlaps(loop *ir.Op, items []Copy) *Product {
 	return only
 }
 
-// deepen gives the pipeline the stages that one of its loads asks for, and says what became of the hints.
+// deepen gives the pipeline the stages that one of its loads asks for.
 func (p *Program) deepen(x *Pipeline) {
 	asked := 0
 	for _, c := range x.Copies {
@@ -235,6 +240,11 @@ func (p *Program) deepen(x *Pipeline) {
 		x.Stages = max(asked, 2)
 		x.Ahead = x.Stages - 1
 	}
+	p.hint(x)
+}
+
+// hint says what became of the hints of a pipeline's loads.
+func (p *Program) hint(x *Pipeline) {
 	for _, c := range x.Copies {
 		h := c.Load.Hint
 		if !h.Given() {

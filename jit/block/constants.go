@@ -88,7 +88,7 @@ func (p *Program) constant(op *ir.Op, dims []DimAccess) *Constant {
 			return nil
 		}
 		c.Vector = min(vector, c.Tile.Vector())
-		c.Layout = layout.Blocked(c.Tile.Axes, c.Tile.Extents, c.Vector, p.Warps)
+		c.Layout = p.copyLayout(c.Tile, c.Vector)
 	} else {
 		l := p.Homes[v]
 		c.Groups, c.Vector = l.Groups(x, l.Aligned(x, vector))

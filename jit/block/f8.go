@@ -36,7 +36,7 @@ func (p *Program) inF8(c *Product) {
 		as.A, as.B, as.M, as.N = c.B, c.A, c.N, c.M
 	}
 	element := func(arg int) lang.DType { return c.Op.Args[arg].Type.DType }
-	as.MMA = &MMA{Depth: Depth(lang.I8), Elements: [2]lang.DType{element(as.A), element(as.B)}, Sum: lang.F32, InRegister: 2, Terms: 1}
+	as.MMA = newMMA(element(as.A), element(as.B))
 	as.Stepwise = true
 	if p.fitsWgmma(&as) {
 		*c = as
@@ -66,5 +66,6 @@ func (p *Program) inF16(c *Product) {
 		return
 	}
 	element := func(arg int) lang.DType { return c.Op.Args[arg].Type.DType }
-	c.MMA = &MMA{Depth: Depth(lang.I8), Elements: [2]lang.DType{element(c.A), element(c.B)}, Sum: lang.F32, InRegister: 2, Terms: 1, Widened: true}
+	c.MMA = newMMA(element(c.A), element(c.B))
+	c.MMA.Widened = true
 }

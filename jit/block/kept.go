@@ -57,8 +57,11 @@ func (p *Program) copyRows() {
 // rows, and at addresses of copies.
 func (p *Program) newRowCopy(loop, store *ir.Op) *RowCopy {
 	load := store.Stored().Def
+	if load == nil || load.Code != lang.OpLoad {
+		return nil
+	}
 	t := load.Tensor
-	if load.Code != lang.OpLoad || !slices.Contains(loop.Blocks[0].Ops, load) || t.Strides != nil || t.Align%bulkUnit != 0 {
+	if !slices.Contains(loop.Blocks[0].Ops, load) || t.Strides != nil || t.Align%bulkUnit != 0 {
 		return nil
 	}
 	bytes := store.Tensor.Bytes()

@@ -38,17 +38,7 @@ func (p *Program) computeLate() {
 		if !load && (!op.Code.Row().Elementwise || op.Code == lang.OpRandomBits || p.Quotients[op] > 0) {
 			continue // quotients by one reciprocal are computed together
 		}
-		var store *ir.Op
-		alone := len(p.Uses[op.Result()]) > 0
-		for _, u := range p.Uses[op.Result()] {
-			by := p.Late[u.Op]
-			if p.Stores[u.Op] != nil && u.Op.Stored() == op.Result() {
-				by = u.Op
-			}
-			alone = alone && by != nil && (store == nil || store == by)
-			store = by
-		}
-		if alone {
+		if store := p.onlyStore(op.Result()); store != nil {
 			p.Late[op] = store
 		}
 	}
@@ -63,6 +53,22 @@ func (p *Program) computeLate() {
 			p.loadBeside(op)
 		}
 	}
+}
+
+// onlyStore is the store by boxes that takes a value, directly or through operations that are computed as it stores; nil where another operation
+// takes the value too.
+func (p *Program) onlyStore(v *ir.Value) (store *ir.Op) {
+	for _, u := range p.Uses[v] {
+		by := p.Late[u.Op]
+		if p.Stores[u.Op] != nil && u.Op.Stored() == v {
+			by = u.Op
+		}
+		if by == nil || store != nil && store != by {
+			return nil
+		}
+		store = by
+	}
+	return store
 }
 
 // begunEarlier reports a load that is decided to begin elsewhere.
@@ -86,5 +92,5 @@ func (p *Program) loadBeside(op *ir.Op) {
 		return
 	}
 	t := NewTile(v.Type.DType, []*ir.Axis{c}, []int{int(c.Extent)}, false)
-	p.Beside = append(p.Beside, &Beside{op, t, layout.Blocked(t.Axes, t.Extents, vector, p.Warps), vector})
+	p.Beside = append(p.Beside, &Beside{op, t, p.copyLayout(t, vector), vector})
 }

@@ -51,42 +51,50 @@ func (p *Program) newPhase(loop *ir.Op) *Phase {
 	if loop.Axis == nil || loop.Reverse || loop.Axis.Counts() != lang.I32 || len(p.loops[loop.Axis]) != 1 {
 		return nil
 	}
-	inside := values(loop.Blocks[0])
 	for _, op := range loop.Blocks[0].Ops {
-		if len(op.Results) != 1 || !p.OnDemand(op) || !p.onlyChooses(op.Result()) {
-			continue
-		}
-		less, more := 0, 1
-		switch op.Code {
-		case lang.OpLe, lang.OpLt:
-		case lang.OpGe, lang.OpGt:
-			less, more = 1, 0
-		default:
-			continue
-		}
-		x, ok1 := affineOf(op.Args[less])
-		y, ok2 := affineOf(op.Args[more])
-		if !ok1 || !ok2 || op.Args[0].Type.DType != lang.I32 || !isPosition(x, loop.Axis) || len(y.Terms) > 1 {
-			continue
-		}
-		f := &Phase{Holds: op.Result(), Limit: Sum{Offset: y.Offset}}
-		if op.Code == lang.OpLt || op.Code == lang.OpGt {
-			f.Limit.Offset--
-		}
-		known := true
-		for _, t := range y.Terms {
-			f.Along = t.Axis
-			known = t.Coef == 1 && t.Axis.Kind == ir.Grid && t.Axis.Counts() == lang.I32
-		}
-		for _, s := range y.Scalars {
-			f.Limit.Scalars = append(f.Limit.Scalars, s.Value)
-			known = known && s.Coef == 1 && !inside[s.Value]
-		}
-		if known && f.Limit.Offset == int64(int32(f.Limit.Offset)) {
+		if f := p.phaseOf(loop, op); f != nil {
 			return f
 		}
 	}
 	return nil
+}
+
+// phaseOf is the phase in which an operation of a loop's step, a comparison, holds; nil where there is none.
+func (p *Program) phaseOf(loop, op *ir.Op) *Phase {
+	if len(op.Results) != 1 || !p.OnDemand(op) || !p.onlyChooses(op.Result()) {
+		return nil
+	}
+	less, more := 0, 1
+	switch op.Code {
+	case lang.OpLe, lang.OpLt:
+	case lang.OpGe, lang.OpGt:
+		less, more = 1, 0
+	default:
+		return nil
+	}
+	x, ok1 := affineOf(op.Args[less])
+	y, ok2 := affineOf(op.Args[more])
+	if !ok1 || !ok2 || op.Args[0].Type.DType != lang.I32 || !isPosition(x, loop.Axis) || len(y.Terms) > 1 {
+		return nil
+	}
+	f := &Phase{Holds: op.Result(), Limit: Sum{Offset: y.Offset}}
+	if op.Code == lang.OpLt || op.Code == lang.OpGt {
+		f.Limit.Offset--
+	}
+	known := true
+	for _, t := range y.Terms {
+		f.Along = t.Axis
+		known = t.Coef == 1 && t.Axis.Kind == ir.Grid && t.Axis.Counts() == lang.I32
+	}
+	inside := values(loop.Blocks[0])
+	for _, s := range y.Scalars {
+		f.Limit.Scalars = append(f.Limit.Scalars, s.Value)
+		known = known && s.Coef == 1 && !inside[s.Value]
+	}
+	if !known || f.Limit.Offset != int64(int32(f.Limit.Offset)) {
+		return nil
+	}
+	return f
 }
 
 // isPosition reports the position along an axis and nothing else.

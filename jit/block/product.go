@@ -44,7 +44,9 @@ type Product struct {
 	// The digits from which the layouts are made: single bits, then repetitions.
 	MBits, NBits, KBits []layout.Digit
 	MReps, NReps, KReps []layout.Digit
-	AWarp, BWarp        []layout.Digit
+	// Warp are those of the warps, by the axes of all roles; AWarp and BWarp are those of them that tell rows and columns apart, with copies
+	// in place of the others.
+	Warp, AWarp, BWarp []layout.Digit
 	// aAcross and bAcross: an operand of bytes lies along its rows (or columns) in
 	// shared memory, not along the depth: they are read by columns and taken apart.
 	aAcross, bAcross bool
@@ -80,21 +82,18 @@ func Depth(d lang.DType) int {
 
 // mmaFor is the instruction for rows of one type and columns of another; nil where there is none.
 func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *MMA {
-	floats := func(inRegister int, e lang.DType) *MMA {
-		return &MMA{Depth: Depth(e), Elements: [2]lang.DType{e, e}, Sum: e.Accumulator(), InRegister: inRegister, Terms: 1}
-	}
 	if !t.Has(target.MmaSync) {
 		return nil
 	}
 	switch d := rows; d {
 	case lang.I8, lang.U8:
-		return &MMA{Depth: Depth(d), Elements: [2]lang.DType{rows, columns}, Sum: lang.I32, InRegister: 2, Terms: 1}
+		return newMMA(rows, columns)
 	case lang.F16, lang.BF16:
-		return floats(1, d)
+		return newMMA(d, d)
 	case lang.F4E2M1, lang.F8E4M3, lang.F8E5M2:
-		return floats(1, lang.F16) // holds them exactly
+		return newMMA(lang.F16, lang.F16) // holds them exactly
 	case lang.F32:
-		single := floats(0, d)
+		single := newMMA(d, d)
 		switch precision {
 		case "":
 			return single
@@ -104,10 +103,16 @@ func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *MMA {
 		}
 	case lang.F64:
 		if t.Has(target.MmaF64) {
-			return floats(0, d)
+			return newMMA(d, d)
 		}
 	}
 	return nil
+}
+
+// newMMA is the instruction that takes rows and columns of two types as they are.
+func newMMA(rows, columns lang.DType) *MMA {
+	inRegister := map[int]int{1: 2, 2: 1}[rows.Size()]
+	return &MMA{Depth: 8 << inRegister, Elements: [2]lang.DType{rows, columns}, Sum: rows.Accumulator(), InRegister: inRegister, Terms: 1}
 }
 
 // Element is the type of an operand as the instruction takes it.
@@ -190,7 +195,7 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	}
 	c.MMA = mmaFor(p.Target, op.Args[c.A].Type.DType, op.Args[c.B].Type.DType, op.Precision)
 	if c.MMA == nil {
-		c.Result = p.simtLayout(c)
+		p.layOut(c)
 		return c
 	}
 	c.K = p.contiguousFirst(c.K, op.Args[0], op.Args[1])
@@ -206,7 +211,6 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	between := p.layAcross(c)
 	c.Wgmma = p.fitsWgmma(c)
 	batchWarp, among := c.spreadBatch(p.Warps)
-	batch := c.BatchReps
 	wm := c.rowWarps(p.Warps/among, rowwise || c.Wgmma)
 	mWarp, mReps, used := spread(c.MReps, wm)
 	if c.Wgmma {
@@ -226,18 +230,28 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	if !rowwise && !c.Wgmma {
 		kWarp = p.shareDepth(c, rest/used)
 	}
-	idle := layout.Digit{Size: rest / used / c.Parts}
-	warps := func(ms, ns, ks []layout.Digit) []layout.Digit {
-		out := slices.Concat(ms, ns, ks, batchWarp)
-		if idle.Size > 1 || len(out) == 0 {
-			out = append(out, idle)
-		}
-		return out
+	c.Warp = slices.Concat(mWarp, nWarp, kWarp, batchWarp)
+	if idle := rest / used / c.Parts; idle > 1 || len(c.Warp) == 0 {
+		c.Warp = append(c.Warp, layout.Digit{Size: idle})
 	}
-	copies := func(ds []layout.Digit) []layout.Digit {
-		out := make([]layout.Digit, len(ds))
-		for i, d := range ds {
-			out[i] = layout.Digit{Size: d.Size}
+	p.layOut(c)
+	return c
+}
+
+// layOut makes the layouts of a product of its roles and digits.
+func (p *Program) layOut(c *Product) {
+	if c.MMA == nil {
+		c.Result = p.simtLayout(c)
+		return
+	}
+	// The warps of a role, with copies where digits are along other axes.
+	warps := func(roles ...[]*ir.Axis) []layout.Digit {
+		axes := slices.Concat(roles...)
+		out := make([]layout.Digit, len(c.Warp))
+		for i, d := range c.Warp {
+			if out[i] = d; !slices.Contains(axes, d.Axis) {
+				out[i] = layout.Digit{Size: d.Size}
+			}
 		}
 		return out
 	}
@@ -252,21 +266,20 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 		}
 		return out
 	}
-	c.AWarp, c.BWarp = warps(mWarp, copies(nWarp), kWarp), warps(copies(mWarp), nWarp, kWarp)
-	m, n, kk, in := c.MBits, c.NBits, c.KBits, c.MMA.InRegister
+	c.AWarp, c.BWarp = warps(c.M, c.K, c.Batch), warps(c.N, c.K, c.Batch)
+	m, n, kk, in, batch := c.MBits, c.NBits, c.KBits, c.MMA.InRegister, c.BatchReps
 	lane := func(low, high []layout.Digit) []layout.Digit {
 		return append(append([]layout.Digit(nil), low...), high...)
 	}
 	// Registers of padding bits without an axis must not vanish from the
 	// fragments, so roles without axes are given copies by unitRegs.
-	c.Result = layout.Layout{Reg: join(n[:1], m[3:4], c.NReps, c.MReps, batch), Lane: lane(n[1:3], m[:3]), Warp: warps(mWarp, nWarp, copies(kWarp))}
+	c.Result = layout.Layout{Reg: join(n[:1], m[3:4], c.NReps, c.MReps, batch), Lane: lane(n[1:3], m[:3]), Warp: warps(c.M, c.N, c.Batch)}
 	c.aLayout = layout.Layout{Reg: join(kk[:in], m[3:4], kk[in+2:], c.KReps, c.MReps, batch), Lane: lane(kk[in:in+2], m[:3]), Warp: c.AWarp}
 	c.bLayout = layout.Layout{Reg: join(kk[:in], kk[in+2:], c.KReps, c.NReps, batch), Lane: lane(kk[in:in+2], n[:3]), Warp: c.BWarp}
 	if c.Parts > 1 {
 		axes := slices.Concat(c.M, c.N, c.Batch)
 		c.Joined = layout.Blocked(axes, Extents(axes), c.joinedVector(), p.Warps)
 	}
-	return c
 }
 
 // shareDepth gives the depth of a product outside of loops to warps that have neither rows nor columns of their own, and says

@@ -126,32 +126,10 @@ type Use struct {
 // Decide decides what a block of a kernel does, whose axes have extents. It fails where the settings or the extents are none
 // that a block of the target can have.
 func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
-	if s.Warps < 1 || s.Warps > t.WarpsPerBlock {
-		return nil, fmt.Errorf("plan has %d warps, a block has 1 to %d", s.Warps, t.WarpsPerBlock)
+	p := newProgram(s, t)
+	if err := p.of(f); err != nil {
+		return nil, err
 	}
-	for _, a := range f.Axes {
-		if a.Extent <= 0 && !(a.Kind == ir.Whole && a.Len == 0) {
-			return nil, fmt.Errorf("axis %s has no extent; apply the plan first", a.Name)
-		}
-	}
-	p := &Program{
-		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f), refused: map[*ir.Op]bool{},
-		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
-		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Quotients: map[*ir.Op]int{}, Late: map[*ir.Op]*ir.Op{},
-		RowCopies: map[*ir.Op][]*RowCopy{},
-		First:     map[*ir.Op][]*ir.Op{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
-		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
-		Loads: map[*ir.Op]*BoxLoad{}, Phases: map[*ir.Op]*Phase{}, Deferred: map[*ir.Op][]*Deferral{},
-	}
-	f.Walk(func(op *ir.Op) bool {
-		for i, v := range op.Args {
-			p.Uses[v] = append(p.Uses[v], Use{op, i})
-		}
-		if op.Code == lang.OpFor && op.Axis != nil {
-			p.loops[op.Axis] = append(p.loops[op.Axis], op)
-		}
-		return true
-	})
 	p.goByWords()
 	for again := true; again; again = p.roundBoxes() {
 		p.assign()
@@ -188,6 +166,41 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.makePrivate()
 	p.schedule()
 	return p, nil
+}
+
+// newProgram is a program of which nothing is decided but the settings.
+func newProgram(s Settings, t target.Machine) *Program {
+	return &Program{
+		Settings: s, Target: t, refused: map[*ir.Op]bool{}, Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
+		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Quotients: map[*ir.Op]int{},
+		Late: map[*ir.Op]*ir.Op{}, RowCopies: map[*ir.Op][]*RowCopy{}, First: map[*ir.Op][]*ir.Op{}, Loads: map[*ir.Op]*BoxLoad{},
+		Phases: map[*ir.Op]*Phase{}, Deferred: map[*ir.Op][]*Deferral{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
+		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
+	}
+}
+
+// of gives the program its kernel, and notes where the kernel uses what. It fails where no block of the target can have the settings or the
+// extents.
+func (p *Program) of(f *ir.Func) error {
+	if p.Warps < 1 || p.Warps > p.Target.WarpsPerBlock {
+		return fmt.Errorf("plan has %d warps, a block has 1 to %d", p.Warps, p.Target.WarpsPerBlock)
+	}
+	for _, a := range f.Axes {
+		if a.Extent <= 0 && !(a.Kind == ir.Whole && a.Len == 0) {
+			return fmt.Errorf("axis %s has no extent; apply the plan first", a.Name)
+		}
+	}
+	p.Func, p.Split, p.revisited = f, splitOver(f), revisited(f)
+	f.Walk(func(op *ir.Op) bool {
+		for i, v := range op.Args {
+			p.Uses[v] = append(p.Uses[v], Use{op, i})
+		}
+		if op.Code == lang.OpFor && op.Axis != nil {
+			p.loops[op.Axis] = append(p.loops[op.Axis], op)
+		}
+		return true
+	})
+	return nil
 }
 
 // grid decides how the blocks are numbered, and which of them have code of their own.

@@ -18,17 +18,21 @@ func (p *Program) divide() {
 		if d := v.Type.DType; !d.IsFloat() || d.Bits() > 32 || v.Type.IsScalar() {
 			return true
 		}
-		l, divisor := p.Homes[v], op.Args[1].Type.Axes
-		same := map[int]int{}
-		most := 0
-		for r := range l.Regs() {
-			at := l.Project(r, divisor)
-			same[at]++
-			most = max(most, same[at])
-		}
-		if most >= fewestQuotients || op.Coarse && most > 1 {
-			p.Quotients[op] = most
+		if n := p.sameDivisor(op); n >= fewestQuotients || op.Coarse && n > 1 {
+			p.Quotients[op] = n
 		}
 		return true
 	})
+}
+
+// sameDivisor is how many elements of a thread have the same divisor.
+func (p *Program) sameDivisor(division *ir.Op) (most int) {
+	l, divisor := p.Homes[division.Result()], division.Args[1].Type.Axes
+	same := map[int]int{}
+	for r := range l.Regs() {
+		at := l.Project(r, divisor)
+		same[at]++
+		most = max(most, same[at])
+	}
+	return most
 }

@@ -45,7 +45,7 @@ func (p *Program) goThroughRows() {
 	rows := 0
 	for _, copies := range p.RowCopies {
 		for _, c := range copies {
-			if rows++; !p.leavesInParts(c) {
+			if rows++; p.lastLoop(c) == nil {
 				return
 			}
 		}
@@ -55,6 +55,7 @@ func (p *Program) goThroughRows() {
 		return
 	}
 	p.Tiles = &Tiles{Teams: 1, Blocks: blocks * p.Target.SMs, Resident: blocks}
+	p.leaveInParts()
 }
 
 // withRows is how many blocks a multiprocessor holds at once, each with its rows.
@@ -96,8 +97,17 @@ const rowsAhead = 2
 // besideKept is how many bytes of shared memory a block may need beside its rows.
 const besideKept = 8 << 10
 
-// leavesInParts finds the last loop that needs a row, and reports one that has the parts of the first.
-func (p *Program) leavesInParts(c *RowCopy) bool {
+// leaveInParts says of each row which loop needs it last.
+func (p *Program) leaveInParts() {
+	for _, copies := range p.RowCopies {
+		for _, c := range copies {
+			c.Last = p.lastLoop(c)
+		}
+	}
+}
+
+// lastLoop finds the last loop that needs a row; nil where that is the first too, or does not go through the same parts of the row.
+func (p *Program) lastLoop(c *RowCopy) (last *ir.Op) {
 	found := c.Parts > 0
 	p.Func.Walk(func(op *ir.Op) bool {
 		if op.Code == lang.OpLoad && op.Tensor == c.Store.Tensor {
@@ -110,9 +120,12 @@ func (p *Program) leavesInParts(c *RowCopy) bool {
 			continue
 		}
 		found = throughRow(loop, lastDim(c.Load.Tensor)) && loop.Axis.Extent == c.Step
-		c.Last = loop
+		last = loop
 	}
-	return found && c.Last != c.Loop
+	if !found || last == c.Loop {
+		return nil
+	}
+	return last
 }
 
 // loads reports a loop that loads a tensor in its own block.

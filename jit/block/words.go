@@ -46,20 +46,17 @@ func (p *Program) goByWords() {
 	if p.asks("words", byWords) != byWords {
 		return
 	}
-	w := &Words{loops: map[*ir.Axis]bool{}}
-	var loops []*ir.Op
+	w := &Words{}
 	for _, op := range p.Func.Body.Ops {
-		if op.Code == lang.OpFor {
-			loops = append(loops, op)
-		} else if len(op.Blocks) > 0 {
+		if op.Code != lang.OpFor && len(op.Blocks) > 0 {
 			return
 		}
 	}
+	loops := p.topLoops()
 	for _, loop := range loops {
 		if !p.wordsFit(loop) {
 			return
 		}
-		w.loops[loop.Axis] = true
 		for _, op := range loop.Blocks[0].Ops {
 			if op.Tensor == nil || op.Tensor.Shared {
 				continue
@@ -69,11 +66,11 @@ func (p *Program) goByWords() {
 			switch {
 			case !isRow(op.Tensor, dims):
 			case w.Row == nil:
-				w.Row, w.Unit = op, bulkUnit/size
+				w = p.wordsOf(op)
 			case !p.sameRow(op.Tensor, dims, w.Row):
 				return
 			case bulkUnit/size > w.Unit:
-				w.Row, w.Unit = op, bulkUnit/size
+				w = p.wordsOf(op)
 			}
 		}
 	}
@@ -91,6 +88,25 @@ func (p *Program) goByWords() {
 	if lastDim(w.Row.Tensor)%w.Unit != 0 {
 		p.Words = w
 	}
+}
+
+// wordsOf is how all loops of a kernel go through its rows by the words of one access.
+func (p *Program) wordsOf(row *ir.Op) *Words {
+	w := &Words{Row: row, Unit: bulkUnit / int64(row.Tensor.DType.Size()), loops: map[*ir.Axis]bool{}}
+	for _, loop := range p.topLoops() {
+		w.loops[loop.Axis] = true
+	}
+	return w
+}
+
+// topLoops are the loops of the kernel's body, without those inside of others.
+func (p *Program) topLoops() (loops []*ir.Op) {
+	for _, op := range p.Func.Body.Ops {
+		if op.Code == lang.OpFor {
+			loops = append(loops, op)
+		}
+	}
+	return loops
 }
 
 // wordsFit reports a loop through a whole row whose steps may begin before it: none of its operations says where a step begins, nor counts

@@ -20,6 +20,14 @@ type Digit struct {
 	Stride, Size int
 }
 
+// String is `i+8*2`, two steps of 8 positions along i, or `*8`, eight copies.
+func (d Digit) String() string {
+	if d.Axis == nil {
+		return fmt.Sprintf("*%d", d.Size)
+	}
+	return fmt.Sprintf("%s+%d*%d", ir.Quoted(d.Axis.Name), d.Stride, d.Size)
+}
+
 // Layout says which element of a tile each register of each thread holds: a
 // linear map from the digits of (register, lane, warp) to coordinates. Digits are
 // least significant first; the sizes of the lane digits multiply to 32, those of
@@ -303,11 +311,7 @@ func (l Layout) String() string {
 	part := func(ds []Digit) string {
 		var b strings.Builder
 		for _, d := range ds {
-			if d.Axis == nil {
-				fmt.Fprintf(&b, " *%d", d.Size)
-			} else {
-				fmt.Fprintf(&b, " %s+%d*%d", d.Axis.Name, d.Stride, d.Size)
-			}
+			b.WriteString(" " + d.String())
 		}
 		return b.String()
 	}
