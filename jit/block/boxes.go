@@ -209,9 +209,12 @@ func (p *Program) computable(v *ir.Value, loads bool) bool {
 
 // nameMap gives a box's tensor map a name, and so a parameter of the kernel.
 func (p *Program) nameMap(b *Box) {
-	b.Map.Name = fmt.Sprintf("map_%d", len(p.Maps))
+	b.Map.Name = mapName(len(p.Maps))
 	p.Maps = append(p.Maps, b.Map)
 }
+
+// mapName is the name of a tensor map by its number.
+func mapName(n int) string { return fmt.Sprintf("map_%d", n) }
 
 // BoxStore is a store whose tile goes to shared memory first, and from there in whole lines: by the TMA, or by threads where it cannot (Lines).
 type BoxStore struct {

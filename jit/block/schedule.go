@@ -1,10 +1,5 @@
 package block
 
-import (
-	"fmt"
-	"strings"
-)
-
 // This file decides in which order what is asynchronous in a loop begins, is waited for and is given back: copies to the stages of
 // the ring, products that tensor cores compute beside the warps, and turns that warps take.
 
@@ -75,47 +70,35 @@ const (
 	endStep
 )
 
-// verbs are their names.
-var verbs = [...]string{
-	"barrier", "hand over", "await room", "start copies", "await copies", "await loads", "wipe", "compute", "ready", "start", "await products", "rescale",
-	"carry", "return", "keep", "return kept", "take turn", "pass turn", "skip stages", "end step",
+// verb is what an act is called, and which of its fields stand behind that.
+type verb struct {
+	name string
+	with fields
+}
+
+// fields are those of an act that not all verbs have.
+type fields uint8
+
+const (
+	withSet fields = 1 << iota
+	withTurn
+	withProduct
+)
+
+// verbs are the verbs.
+var verbs = [...]verb{
+	Barrier: {"barrier", 0}, HandOver: {"hand over", 0}, AwaitRoom: {"await room", withSet}, StartCopies: {"start copies", withSet},
+	AwaitCopies: {"await copies", withSet}, AwaitLoads: {"await loads", 0}, Wipe: {"wipe", 0}, Compute: {"compute", 0},
+	Ready: {"ready", withProduct}, StartProduct: {"start", withProduct}, AwaitProducts: {"await products", 0}, Rescale: {"rescale", 0}, Carry: {"carry", 0},
+	Return: {"return", withSet}, Keep: {"keep", withSet}, ReturnKept: {"return kept", withSet},
+	TakeTurn: {"take turn", withTurn}, PassTurn: {"pass turn", withTurn}, SkipStages: {"skip stages", 0}, endStep: {"end step", 0},
 }
 
 // String is the verb.
-func (v Verb) String() string { return verbs[v] }
+func (v Verb) String() string { return verbs[v].name }
 
 // String is the act on a few words.
-func (a Act) String() string {
-	s := a.Do.String()
-	if a.Product != nil {
-		s += " " + ValueName(a.Product.Op.Result())
-	}
-	switch a.Do {
-	case AwaitRoom, StartCopies, AwaitCopies, Return, Keep, ReturnKept:
-		s += fmt.Sprintf(" %d", a.Set)
-	case TakeTurn, PassTurn:
-		s += fmt.Sprintf(" at %d", a.Turn)
-	}
-	if a.Step != 0 {
-		s += fmt.Sprintf(" of %+d", a.Step)
-	}
-	if a.UnderWay > 0 {
-		s += fmt.Sprintf(" but %d", a.UnderWay)
-	}
-	if a.By > 0 {
-		s += fmt.Sprintf(" by %d", a.By)
-	}
-	return s
-}
-
-// actsText is acts on one line.
-func actsText(acts []Act) string {
-	words := make([]string, len(acts))
-	for i, a := range acts {
-		words[i] = a.String()
-	}
-	return strings.Join(words, "; ")
-}
+func (a Act) String() string { return written(func(t *text) { t.act(&[]Act{a}, 0) }) }
 
 // Sets are the numbers of the copies of a step that come and go together: all of them, or each alone where the products that read
 // them overlap.

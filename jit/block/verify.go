@@ -6,6 +6,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/layout"
+	"tilec/lang"
 )
 
 // This file verifies what has been decided, without data: that layouts hold each element, that boxes fill their tiles, that stages fit in
@@ -16,10 +17,17 @@ func (p *Program) Verify() error {
 	if n := p.Threads() / layout.Lanes; n > p.Target.WarpsPerBlock {
 		return fmt.Errorf("a block has %d warps, of at most %d", n, p.Target.WarpsPerBlock)
 	}
-	for v, l := range p.Homes {
-		if err := p.holds(l, v.Type.Axes); err != nil {
-			return fmt.Errorf("%s is held as %s, %w", ValueName(v), l, err)
-		}
+	if err := p.verifyHomes(); err != nil {
+		return err
+	}
+	if err := p.verifyProducts(); err != nil {
+		return err
+	}
+	if err := p.verifyRegisters(); err != nil {
+		return err
+	}
+	if x := p.Tiles; x != nil && (x.Blocks < 1 || x.Teams < 1 || x.Teams > mostTeams) {
+		return fmt.Errorf("%d blocks of %d teams of warps go through the tiles of the grid", x.Blocks, x.Teams)
 	}
 	room := 0
 	for _, x := range p.inOrder() {
@@ -44,6 +52,88 @@ func (p *Program) Verify() error {
 	return nil
 }
 
+// verifyHomes checks that each tile is held somewhere, and each of its elements.
+func (p *Program) verifyHomes() error {
+	var err error
+	p.Func.Walk(func(op *ir.Op) bool {
+		for _, v := range made(op) {
+			if _, ok := p.Homes[v]; !ok && err == nil {
+				err = fmt.Errorf("%s has no home", ValueName(v))
+			}
+		}
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	for v, l := range p.Homes {
+		if err := p.holds(l, v.Type.Axes); err != nil {
+			return fmt.Errorf("%s is held as %s, %w", ValueName(v), l, err)
+		}
+	}
+	return nil
+}
+
+// verifyProducts checks that each contraction is computed somehow, and from operands that are there as a whole.
+func (p *Program) verifyProducts() error {
+	var err error
+	p.Func.Walk(func(op *ir.Op) bool {
+		if op.Code.Row().Group != lang.GroupContract || err != nil {
+			return err == nil
+		}
+		if c := p.Products[op]; c == nil {
+			err = fmt.Errorf("nothing says how %s is computed", ValueName(op.Result()))
+		} else if why := p.verifyProduct(c); why != nil {
+			err = fmt.Errorf("the product %s: %w", ValueName(op.Result()), why)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// verifyProduct checks that the result and the operands of a product have places for all elements.
+func (p *Program) verifyProduct(c *Product) error {
+	if err := p.holds(c.Result, c.Op.Result().Type.Axes); err != nil {
+		return fmt.Errorf("the result is made as %s, %w", c.Result, err)
+	}
+	for arg, tile := range c.Tiles {
+		v := c.Op.Args[arg]
+		if c.MMA != nil {
+			if err := p.holds(c.FragmentLayout(arg), v.Type.Axes); err != nil {
+				return fmt.Errorf("%s is taken as %s, %w", ValueName(v), c.FragmentLayout(arg), err)
+			}
+		}
+		for _, a := range v.Type.Axes {
+			room, needs := 1, int(a.Extent)
+			if i := slices.Index(tile.Axes, a); i >= 0 {
+				room = tile.Extents[i]
+			}
+			if c.MMA != nil {
+				needs = c.FragmentLayout(arg).Physical(a)
+			}
+			if room < needs && a.Extent > 1 {
+				return fmt.Errorf("the tile %s of %s has room for %d of %d positions along %s", tile, ValueName(v), room, needs, a.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// verifyRegisters checks what a producer gives away: multiples of what is given at once, of no more than there are.
+func (p *Program) verifyRegisters() error {
+	d := p.Donation
+	if d == nil {
+		return nil
+	}
+	groups := p.Warps * p.Teams() / groupWarps
+	if total := (d.Producer + groups*d.Consumer) * groupWarps * warpThreads; d.Producer%registerStep != 0 || d.Consumer%registerStep != 0 ||
+		d.Producer < leastKept || d.Consumer > mostTaken || total*max(p.Resident, 1) > p.Target.RegistersPerSM {
+		return fmt.Errorf("a thread of the producer keeps %d registers, and one of %d warpgroups that compute has %d: from %d to %d in steps of %d, of %d in all",
+			d.Producer, groups, d.Consumer, leastKept, mostTaken, registerStep, p.Target.RegistersPerSM)
+	}
+	return nil
+}
+
 // inOrder are the loops with stages, in the order of the kernel.
 func (p *Program) inOrder() (all []*Pipeline) {
 	p.Func.Walk(func(op *ir.Op) bool {
@@ -62,6 +152,11 @@ func (p *Program) holds(l layout.Layout, axes []*ir.Axis) error {
 	}
 	if n := l.Warps(); n != p.Warps {
 		return fmt.Errorf("which has %d warps, and the plan %d", n, p.Warps)
+	}
+	for _, d := range slices.Concat(l.Reg, l.Lane, l.Warp) {
+		if d.Axis != nil && !slices.Contains(axes, d.Axis) {
+			return fmt.Errorf("which counts positions along %s, and there are none", d.Axis.Name)
+		}
 	}
 	for _, a := range axes {
 		var digits []layout.Digit
@@ -118,7 +213,18 @@ func (b *Box) fills(t *Tile, blocks int) error {
 
 // verifyPipeline checks the copies and the schedule of a loop.
 func (p *Program) verifyPipeline(x *Pipeline) error {
+	if x.Stages < 1 || x.Ahead < 0 || x.Ahead >= x.Stages {
+		return fmt.Errorf("loads run %d steps ahead in %d stages", x.Ahead, x.Stages)
+	}
 	for _, c := range x.Copies {
+		if (c.Box != nil) != x.Produced {
+			return fmt.Errorf("the load of %s: a producer copies boxes, and nobody else does", c.Load.Tensor.Name)
+		}
+		for _, u := range p.Uses[c.Load.Result()] {
+			if of := p.Products[u.Op]; of != nil && u.Arg < 2 && !c.Tile.Holds(of.Tiles[u.Arg]) {
+				return fmt.Errorf("the load of %s: the tile %s does not serve the product %s, which reads %s", c.Load.Tensor.Name, c.Tile, ValueName(u.Op.Result()), of.Tiles[u.Arg])
+			}
+		}
 		if c.Box == nil {
 			continue
 		}

@@ -43,9 +43,6 @@ const allSets = -1
 
 // verifySchedule goes through a loop, a few times where its ring goes on from tile to tile.
 func (p *Program) verifySchedule(x *Pipeline, eager bool) error {
-	if x.Stages < 1 {
-		return fmt.Errorf("there are %d stages", x.Stages)
-	}
 	s, tiles, steps := x.Schedule, 1, 2*x.Stages+2
 	if p.Tiles != nil {
 		tiles, steps = 3, x.Stages+1
@@ -85,7 +82,10 @@ func (v *verifying) act(a Act) error {
 		}
 	}
 	seq := v.at + a.Step
-	stage := seq % v.x.Stages
+	stage := max(seq, 0) % v.x.Stages
+	if err := v.meant(a, seq); err != nil {
+		return err
+	}
 	switch a.Do {
 	case endStep:
 		v.at++
@@ -139,6 +139,22 @@ func (v *verifying) act(a Act) error {
 			delete(v.kept, a.Set)
 			v.stages[a.Set][stage].given++
 		}
+	}
+	return nil
+}
+
+// meant reports an act about what the loop has not: a set of copies, a product that overlaps another, a step before the first.
+func (v *verifying) meant(a Act, seq int) error {
+	with := verbs[a.Do].with
+	switch {
+	case a.Set >= len(v.stages):
+		return fmt.Errorf("there are %d sets of copies", len(v.stages))
+	case v.x.Overlap == nil && (with&withProduct != 0 || a.Do == Rescale || a.Do == Carry):
+		return fmt.Errorf("the products of the loop do not overlap")
+	case with&withProduct != 0 && a.Product != v.x.Overlap.First && a.Product != v.x.Overlap.Last:
+		return fmt.Errorf("it is none of the products that overlap")
+	case seq < 0 && with&withSet != 0 && a.Do != ReturnKept:
+		return fmt.Errorf("there is no step %d", seq)
 	}
 	return nil
 }

@@ -41,6 +41,11 @@ func (b *Builder) Op(code lang.Op, args ...*Value) *Value {
 
 // Const emits a constant: of an integer or bool type from Int, of a float type from Float.
 func (b *Builder) Const(d lang.DType, c Const) *Value {
+	if d.IsFloat() { // the text has the one alone
+		c.Int = 0
+	} else {
+		c.Float = 0
+	}
 	op := &Op{Code: lang.OpConst, Const: c, At: b.At}
 	v := b.Func.NewValue(Scalar(d), op)
 	op.Results = []*Value{v}

@@ -18,7 +18,7 @@ import (
 )
 
 // Blocks is a device that runs kernels twice, as planned for a GPU: their tile IR on the CPU, and their block programs in the interpreter
-// (jit/block/interp). A launch whose results differ by more than their arithmetic may, or in which the interpreter finds something wrong,
+// (jit/block/interp), as they read back from their text. A launch whose results differ by more than their arithmetic may, or in which the interpreter finds something wrong,
 // fails. What is read afterwards is what the CPU has made, or the interpreter of what the CPU cannot run.
 type Blocks struct {
 	*cpu.Device
@@ -60,6 +60,9 @@ func (d *Blocks) Compile(c *backend.Code, t backend.Tools) (backend.Executable, 
 	if err := p.Verify(); err != nil {
 		return nil, fmt.Errorf("the block program of %s is wrong: %w", c.Func.Name, err)
 	}
+	if p, err = ReadBack(p); err != nil {
+		return nil, err
+	}
 	k := &blockKernel{device: d, program: p, f: c.Func, params: c.Func.Params()}
 	// To the CPU, rows in shared memory are scratch memory as any other.
 	onCPU := *c
@@ -88,13 +91,20 @@ func (k *blockKernel) Scratch(int64) (bytes, atOnce int64) { return 0, 0 }
 // Launch runs the kernel twice.
 func (k *blockKernel) Launch(ctx context.Context, args []backend.Arg) error {
 	sizes, _ := backend.Fixed(k.params, args)
-	of := interp.Args{Tensors: map[*ir.Tensor][]byte{}, Scalars: map[*ir.Value]uint64{}, Size: sizes}
+	dims := map[string]*ir.Dim{} // those of the program have the names of the kernel's
+	for _, p := range k.params {
+		if p.Dim != nil {
+			dims[p.Dim.Name] = p.Dim
+		}
+	}
+	sizeOf := func(d *ir.Dim) int64 { return sizes(dims[d.Name]) }
+	of := interp.Args{Tensors: map[*ir.Tensor][]byte{}, Scalars: map[*ir.Value]uint64{}, Size: sizeOf}
 	type copied struct {
 		t           *ir.Tensor
 		mine, other []byte // of the interpreter, and of the CPU
 	}
 	var tensors []copied
-	names := map[string]*ir.Tensor{} // deciding may have made another form of the kernel
+	names := map[string]*ir.Tensor{}
 	for _, t := range k.program.Func.Tensors {
 		names[t.Name] = t
 	}
