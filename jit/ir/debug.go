@@ -128,7 +128,7 @@ var debugConvention = convention{
 			fmt.Fprintf(b, " at %s", list(op.Names, quote))
 		}
 		if len(op.Args) > 0 {
-			b.WriteString(" " + uses(op.Args))
+			b.WriteString(" (" + uses(op.Args) + ")") // values behind it without would be those of the next operation's results
 		}
 	},
 	func(p *parser, op *Op) {
@@ -141,8 +141,8 @@ var debugConvention = convention{
 				op.Names = append(op.Names, p.name())
 			}
 		}
-		if p.tok.kind == tokValue {
-			op.Args = p.uses()
+		if p.accept("(") {
+			p.items(")", func() { op.Args = append(op.Args, p.use()) })
 		}
 	},
 }

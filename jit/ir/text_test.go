@@ -81,7 +81,10 @@ body:
   %9 = const 0.1 : f64
   %10 = const -inf : bf16
   %11 = const 1e-45 : f32
+  print "nothing"
   %12 = const true : bool
+  print "{} and {}" (%2, %3)
+  assert "no {}" at p, q (%12, %2, %3, %7)
   %13 = const -9223372036854775808 : i64
   for "from" from %2 to %3 pos %14 {
     %15 = index from : i32{from}
