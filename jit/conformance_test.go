@@ -53,8 +53,8 @@ func TestConformanceWide(t *testing.T) {
 	conformance(t, jittest.Device(t), 1, (*jit.Compiler).Widen)
 }
 
-// TestConformanceOfBlocks runs some of them as block programs, in the interpreter that does what those say, and all where the variable
-// TILEC_TEST_DEVICE is "blocks".
+// TestConformanceOfBlocks reads the block programs of all of them back from their text, and runs some in the interpreter that does what those say; all
+// where the variable TILEC_TEST_DEVICE is "blocks".
 func TestConformanceOfBlocks(t *testing.T) {
 	every := 10
 	if testing.Short() {
@@ -63,7 +63,8 @@ func TestConformanceOfBlocks(t *testing.T) {
 	machine, err := target.Find(target.Default)
 	require.NoError(t, err)
 	device := jittest.NewBlocks(machine)
-	conformance(t, device, every, func(*jit.Compiler) {})
+	device.Every = every
+	conformance(t, device, 1, func(*jit.Compiler) {})
 	launches, left := device.Interpreted()
 	t.Logf("%d launches were interpreted; not interpreted: %v", launches, left)
 	require.Greater(t, launches, 900/every, "%v", left)

@@ -261,7 +261,7 @@ func (p *kernelPage) writeRoofline(w io.Writer) {
 // writeCode prints what was decided, and what the assembler made of it.
 func (p *kernelPage) writeCode(w io.Writer) {
 	if len(p.Decided) > 0 {
-		fmt.Fprintln(w, "\ndecided (tilec build --emit=block has the layouts too):")
+		fmt.Fprintln(w, "\ndecided (tilec build --emit=block has the layouts too, jit/block/README.md says what notes mean):")
 		for _, line := range p.Decided {
 			fmt.Fprintf(w, "  %s\n", line)
 		}

@@ -63,7 +63,7 @@ assert.ok(await page.locator("#pane .line.linked").count() > 0);
 await picture("linked");
 step("lines are linked");
 
-for (const [tab, has] of [["typed", "kernel shares"], ["passes", "as it is built"], ["ir", "kernel @"], ["plan", "predicted"], ["block", " threads"]]) {
+for (const [tab, has] of [["typed", "kernel shares"], ["passes", "as it is built"], ["ir", "kernel @"], ["plan", "predicted"], ["block", "@plan"]]) {
     await page.click("#tab-" + tab);
     await paneHas(has);
     await picture(tab);

@@ -413,11 +413,8 @@ func (t *text) words(op *ir.Op) {
 	if !t.reading() {
 		return
 	}
-	at := t.r.Here()
-	t.later = append(t.later, func() {
-		if t.Words != nil || !isRow(op.Tensor, t.Access(op)) {
-			t.r.FailAt(at, "the words are those of one access of a row of a tensor")
-		}
-		t.Words = t.wordsOf(op)
-	})
+	if t.Words != nil || !isRow(op.Tensor, t.Access(op)) {
+		t.r.FailAt(t.r.Here(), "the words are those of one access of a row of a tensor")
+	}
+	t.Words = &Words{Row: op}
 }

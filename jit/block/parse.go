@@ -77,6 +77,9 @@ func (t *text) finish(r *ir.Reader, f *ir.Func) {
 	for _, x := range t.Pipelines {
 		t.Producing = t.Producing || x.Produced
 	}
+	if t.Words != nil {
+		t.Words = t.wordsOf(t.Words.Row)
+	}
 	for _, later := range slices.Backward(t.later) {
 		later()
 	}

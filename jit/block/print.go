@@ -2,7 +2,6 @@ package block
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"tilec/jit/ir"
@@ -11,31 +10,35 @@ import (
 // String is the program's text form: that of its kernel, with what is decided noted below what it is about. Parse reads it back.
 func (p *Program) String() string {
 	t := &text{Program: p, tiles: map[*Tile]string{}}
-	return p.Func.Noted(func(op *ir.Op) []string {
-		t.lines = nil
-		for _, n := range notes {
-			if n.about.is(op) && n.has(p, op) {
-				t.lines = append(t.lines, "@"+n.word)
-				n.text(t, op)
-			}
-		}
-		return t.lines
-	})
+	return p.Func.Noted(func(op *ir.Op) []string { return t.noted(op, "") })
 }
 
-// Decisions are the lines of a program's text that say more than where values are held, each below the line that it is about.
-func Decisions(text string) (lines []string) {
-	head, noted := "", false
-	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		line = strings.TrimRight(line, "\n")
-		word, is := strings.CutPrefix(strings.TrimSpace(line), "@")
-		_ = word
-		_ = is
-		_ = noted
-		_ = head
-		lines = append(lines, line)
-	}
+// Decisions are the notes of the program's text but for those that say where values are held, each operation's below its line.
+func (p *Program) Decisions() []string {
+	t := &text{Program: p, tiles: map[*Tile]string{}}
+	lines := t.noted(nil, "")
+	p.Func.Walk(func(op *ir.Op) bool {
+		if about := t.noted(op, "home"); len(about) > 0 {
+			lines = append(lines, op.String())
+			for _, line := range about {
+				lines = append(lines, "  "+line)
+			}
+		}
+		return true
+	})
 	return lines
+}
+
+// noted are the lines of the notes about an operation, or about the kernel, but for those of one kind.
+func (t *text) noted(op *ir.Op, but string) []string {
+	t.lines = nil
+	for _, n := range notes {
+		if n.word != but && n.about.is(op) && n.has(t.Program, op) {
+			t.lines = append(t.lines, "@"+n.word)
+			n.text(t, op)
+		}
+	}
+	return t.lines
 }
 
 // written is a part of a program in words.
@@ -58,5 +61,3 @@ func ValueName(v *ir.Value) string {
 	}
 	return fmt.Sprintf("%%%d", v.ID)
 }
-
-var _ = slices.Contains[[]int]

@@ -29,6 +29,13 @@ func (p *Program) Verify() error {
 	if x := p.Tiles; x != nil && (x.Blocks < 1 || x.Teams < 1 || x.Teams > mostTeams) {
 		return fmt.Errorf("%d blocks of %d teams of warps go through the tiles of the grid", x.Blocks, x.Teams)
 	}
+	if p.Words != nil {
+		for _, loop := range p.topLoops() {
+			if !p.wordsFit(loop) || !p.Words.fit(loop) {
+				return fmt.Errorf("loops go through rows by words of %d elements, and one does not fit that", p.Words.Unit)
+			}
+		}
+	}
 	room := 0
 	for _, x := range p.inOrder() {
 		if err := p.verifyPipeline(x); err != nil {

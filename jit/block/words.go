@@ -78,16 +78,21 @@ func (p *Program) goByWords() {
 		return
 	}
 	for _, loop := range loops {
-		// Whatever the lead, a loop has as many steps: the last is partial, the others are whole but for the first word of the first, and
-		// no pair of words of a whole step reaches beyond the row.
-		n, step := lastDim(w.Row.Tensor), loop.Axis.Extent
-		if rest := n % step; n < step || step%w.Unit != 0 || rest < w.Unit || rest > step-w.Unit {
+		if !w.fit(loop) {
 			return
 		}
 	}
 	if lastDim(w.Row.Tensor)%w.Unit != 0 {
 		p.Words = w
 	}
+}
+
+// fit reports that, whatever the lead, a loop has as many steps: the last is partial, the others are whole but for the first word of the first, and
+// no pair of words of a whole step reaches beyond the row.
+func (w *Words) fit(loop *ir.Op) bool {
+	n, step := lastDim(w.Row.Tensor), loop.Axis.Extent
+	rest := n % step
+	return n >= step && step%w.Unit == 0 && rest >= w.Unit && rest <= step-w.Unit
 }
 
 // wordsOf is how all loops of a kernel go through its rows by the words of one access.

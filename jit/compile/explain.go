@@ -56,24 +56,14 @@ func Explain(s *spec.Spec, t target.Machine) (*Explanation, error) {
 	}
 	e.Work = plan.WorkOf(l.uncut, t, size, l.Plan)
 	if t.IsGPU() {
-		text, err := l.Block()
+		p, err := l.blockProgram()
 		if err != nil {
 			return nil, err
 		}
-		e.Decided = decisions(text)
+		e.Decided = p.Decisions()
 	}
 	e.Pins, err = pinCosts(s, t, l, size)
 	return e, err
-}
-
-// decisions are the lines of a block program that are not of the layout of a value.
-func decisions(text string) (lines []string) {
-	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
-		if trimmed := strings.TrimSpace(line); !strings.HasPrefix(trimmed, "%") && !strings.HasPrefix(trimmed, "operand %") {
-			lines = append(lines, line)
-		}
-	}
-	return lines
 }
 
 // pinCosts plans anew for each value of each choice that a pin can take.

@@ -72,7 +72,7 @@ export function linksOf(ptx) {
 
 // sourceOf is the line of the program that a line of IR, or of a block program, is of.
 function sourceOf(text, links) {
-    const value = text.match(/^\s*%(\d+)\b/), store = text.match(/^\s*store %(\w+)/);
+    const value = text.match(/^\s*(?:@home )?%(\d+)\b/), store = text.match(/^\s*store %(\w+)/);
     return value ? links.values.get(value[1]) : store ? links.stores.get(store[1]) : undefined;
 }
 
