@@ -223,9 +223,9 @@ func (t *text) loop(x *Pipeline, op *ir.Op) {
 	}
 	t.later = append(t.later, func() {
 		if x.Overlapped {
-			c := t.onlyProduct(op)
+			c := t.overlaps(op, x.Copies)
 			if c == nil {
-				t.r.FailAt(at, "a loop whose product is overlapped has one product")
+				t.r.FailAt(at, "the loop has no product that the next step may wait for")
 			}
 			c.Overlapped = true
 		}
@@ -239,19 +239,6 @@ func (t *text) loop(x *Pipeline, op *ir.Op) {
 		}
 		t.hint(x)
 	})
-}
-
-// onlyProduct is the product of a loop that has one; nil of another.
-func (p *Program) onlyProduct(loop *ir.Op) (only *Product) {
-	for _, op := range loop.Blocks[0].Ops {
-		if c := p.Products[op]; c != nil {
-			if only != nil {
-				return nil
-			}
-			only = c
-		}
-	}
-	return only
 }
 
 // copyOf finds the loop that loads ahead by an operation, and the copy's number; nil where none does.
