@@ -1,8 +1,10 @@
 package block
 
 import (
+	"math/rand"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -177,19 +179,99 @@ func TestReadme(t *testing.T) {
 	assert.Equal(t, text, p.String())
 }
 
+// readOrRefused reads a text, verifies what it says where it reads, and prints that: nothing panics, whatever the text, and what is printed reads back.
+func readOrRefused(t *testing.T, text string) (read bool) {
+	t.Helper()
+	p, err := parse("t", text)
+	if err != nil {
+		return false
+	}
+	wrong := p.Verify()
+	once := p.String()
+	again, err := parse("t", once)
+	require.NoError(t, err, once)
+	require.Equal(t, once, again.String())
+	return wrong == nil
+}
+
 func FuzzParse(f *testing.F) {
 	for _, x := range texts {
 		f.Add(textOf(f, x.name))
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		p, err := parse("t", text)
-		if err != nil {
-			return
-		}
-		_ = p.Verify() // must not panic whatever the program
-		once := p.String()
-		again, err := parse("t", once)
-		require.NoError(t, err, once)
-		require.Equal(t, once, again.String())
+	f.Fuzz(func(t *testing.T, text string) { readOrRefused(t, text) })
+}
+
+// FuzzFaults puts faults into texts that read.
+func FuzzFaults(f *testing.F) {
+	for n := range texts {
+		f.Add(n, int64(1))
+	}
+	f.Fuzz(func(t *testing.T, n int, seed int64) {
+		text := textOf(t, texts[uint(n)%uint(len(texts))].name)
+		readOrRefused(t, faulty(rand.New(rand.NewSource(seed)), text))
 	})
+}
+
+// Random faults are refused or read, and never end in a panic.
+func TestRandomFaultsNeverPanic(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	most, read := 200, 0
+	if testing.Short() {
+		most = 40
+	}
+	for _, x := range texts {
+		text := textOf(t, x.name)
+		for range most {
+			if readOrRefused(t, faulty(r, text)) {
+				read++
+			}
+		}
+	}
+	t.Logf("%d of %d texts read", read, most*len(texts))
+	assert.Less(t, read, most*len(texts)/2, "most faults are refused")
+}
+
+// tokens are what faults are made of.
+var tokens = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9.]*|[0-9]+|[^\sA-Za-z_0-9]`)
+
+// faulty is a text with a fault or two: a token, most of the time one of a note, becomes another or goes, or a line goes or stands elsewhere.
+func faulty(r *rand.Rand, text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	notes := make([]int, 0, len(lines))
+	noted := false
+	for i, line := range lines {
+		word := strings.TrimSpace(line)
+		noted = strings.HasPrefix(word, "@") || noted && !strings.HasPrefix(word, "%") && !strings.HasPrefix(word, "store") && !strings.HasPrefix(word, "}")
+		if noted {
+			notes = append(notes, i)
+		}
+	}
+	for range 1 + r.Intn(2) {
+		i := notes[r.Intn(len(notes))]
+		if r.Intn(8) == 0 {
+			i = r.Intn(len(lines))
+		}
+		switch places := tokens.FindAllStringIndex(lines[i], -1); {
+		case r.Intn(10) == 0:
+			lines[i] = ""
+		case r.Intn(10) == 0:
+			lines[i] += lines[notes[r.Intn(len(notes))]]
+		case len(places) > 0:
+			at := places[r.Intn(len(places))]
+			lines[i] = lines[i][:at[0]] + another(r, lines[i][at[0]:at[1]], text) + lines[i][at[1]:]
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// another is a token in place of one: another number, or anything in the text, or nothing.
+func another(r *rand.Rand, token, text string) string {
+	switch {
+	case r.Intn(6) == 0:
+		return ""
+	case token[0] >= '0' && token[0] <= '9' && r.Intn(4) > 0:
+		return []string{"0", "1", "2", "3", "4", "6", "8", "16", "31", "32", "64", "96", "128", "1000", "16777216", "99999999999"}[r.Intn(16)]
+	}
+	all := tokens.FindAllString(text, -1)
+	return all[r.Intn(len(all))]
 }

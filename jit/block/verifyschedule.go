@@ -246,6 +246,9 @@ func (v *verifying) produce(enough func() bool) error {
 	acts := v.x.Schedule.Producer
 	for v.made < v.last && !enough() {
 		a, seq := acts[v.made%len(acts)], v.made/len(acts)
+		if err := v.meant(a, seq); err != nil {
+			return fmt.Errorf("the producer's %s: %w", a, err)
+		}
 		switch a.Do {
 		case AwaitRoom:
 			rounds := seq/v.x.Stages + 1
