@@ -49,7 +49,7 @@ var emissions = []emission{
 	{name: "graph", about: "the launches of a graph that is bound to sizes, before and after each pass that changes them", graphs: true},
 	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *compile.Lowered, _ target.Machine) (string, error) { return l.Func.String(), nil }},
 	{name: "plan", about: "what the planner chose, and why", kernel: printPlan},
-	{name: "block", about: "what is decided of a block of threads: layouts, instructions of products, loads that run ahead", kernel: printBlock},
+	{name: "block", about: "the IR with what is decided of a block of threads: layouts, instructions of products, loads that run ahead", kernel: printBlock},
 	{name: "ptx", about: "the PTX module", kernel: printPTX},
 }
 

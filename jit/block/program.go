@@ -4,6 +4,8 @@
 // are needed. It is data that Decide computes from tile IR with extents, the plan's settings and the target, and nothing else.
 // It knows instructions by what they can do; it must not know registers, labels, nor the text of any of them.
 //
+// A Program has a text form that reads back: the tile IR's, with what is decided noted below each operation (README.md).
+//
 // A Program is data to whoever writes code of it (jit/ptx) and to the interpreter beside it (jit/block/interp), which runs it on host
 // tensors and compares it with its tile IR. What is asynchronous in a loop is in its Schedule, in the order in which both go through it.
 //

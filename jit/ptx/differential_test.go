@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/block"
 	"tilec/jit/block/interp"
 	"tilec/jit/cpu"
 	"tilec/jit/emu"
@@ -146,6 +147,14 @@ func interpret(t *testing.T, f *ir.Func, p plan.Plan, tensors [][]byte, scalars 
 	if interpreted.Add(1)%4 != 0 && os.Getenv(BlocksVariable) == "" {
 		return nil
 	}
+	read, err := block.Parse(f.Name, program.String())
+	require.NoError(t, err)
+	code := func(program *block.Program) string {
+		k := newKernel(program, &p, m)
+		k.lower()
+		return k.module().Text
+	}
+	require.Equal(t, code(program), code(read), "a block program and what is read of its text are one code")
 	args := interp.Args{Tensors: map[*ir.Tensor][]byte{}, Scalars: map[*ir.Value]uint64{}, Size: size}
 	var mine [][]byte
 	for i, tensor := range program.Func.Tensors {
