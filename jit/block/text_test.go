@@ -19,20 +19,22 @@ import (
 var texts = []struct {
 	name, file string
 	extents    map[string]int64
-	dims       map[string]int64
 	settings   Settings
 	machine    string
 }{
-	{"add", "../ir/testdata/add.tir", map[string]int64{"i": 1024}, nil, Settings{Warps: 4, Stages: 1}, "sm_90a"},
-	{"product", "../ir/testdata/linear_gelu.tir", map[string]int64{"i": 128, "j": 128, "k": 64}, nil, Settings{Warps: 8, Stages: 4}, "sm_90a"},
-	{"teams", "../ir/testdata/linear_gelu.tir", map[string]int64{"i": 64, "j": 128, "k": 64}, nil, Settings{Warps: 4, Stages: 4, Persist: 2}, "sm_90a"},
-	{"pairs", "../ir/testdata/linear_gelu.tir", map[string]int64{"i": 64, "j": 128, "k": 64}, nil, Settings{Warps: 4, Stages: 4, Persist: 2, Cluster: 2}, "sm_90a"},
-	{"by threads", "../ir/testdata/linear_gelu.tir", map[string]int64{"i": 64, "j": 192, "k": 32}, nil, Settings{Warps: 8, Stages: 3}, "sm_80"},
-	{"attention", "../ir/testdata/attention.tir", map[string]int64{"i": 128, "j": 64}, nil, Settings{Warps: 8, Stages: 2, Forms: map[string]int64{"overlap": 3, "longest": 8}}, "sm_90a"},
-	{"step", "testdata/step.tir", map[string]int64{"i": 1, "j": 32}, nil, Settings{Warps: 8, Stages: 1}, "sm_90a"},
-	{"layernorm", "../ir/testdata/layernorm.tir", map[string]int64{"i": 2}, nil, Settings{Warps: 4, Stages: 1}, "sm_90a"},
-	{"rows", "interp/testdata/centre.tir", map[string]int64{"i": 1}, nil, Settings{Warps: 4, Stages: 1, Forms: map[string]int64{"kept": 4, "stagger": 2}}, "sm_90a"},
-	{"words", "interp/testdata/words.tir", map[string]int64{"i": 1}, nil, Settings{Warps: 2, Stages: 1, Forms: map[string]int64{"kept": 3}}, "sm_90a"},
+	{"add", "../ir/testdata/add.tir", map[string]int64{"i": 1024}, Settings{Warps: 4, Stages: 1}, "sm_90a"},
+	{"product", "../ir/testdata/linear_gelu.tir", map[string]int64{"i": 128, "j": 128, "k": 64}, Settings{Warps: 8, Stages: 4}, "sm_90a"},
+	{"teams", "../ir/testdata/linear_gelu.tir", map[string]int64{"i": 64, "j": 128, "k": 64}, Settings{Warps: 4, Stages: 4, Persist: 2}, "sm_90a"},
+	{"pairs", "../ir/testdata/linear_gelu.tir", map[string]int64{"i": 64, "j": 128, "k": 64}, Settings{Warps: 4, Stages: 4, Persist: 2, Cluster: 2}, "sm_90a"},
+	{"by threads", "../ir/testdata/linear_gelu.tir", map[string]int64{"i": 64, "j": 192, "k": 32}, Settings{Warps: 8, Stages: 3}, "sm_80"},
+	{"attention", "../ir/testdata/attention.tir", map[string]int64{"i": 128, "j": 64}, Settings{Warps: 8, Stages: 2, Forms: map[string]int64{"overlap": 3, "longest": 8}}, "sm_90a"},
+	{"step", "testdata/step.tir", map[string]int64{"i": 1, "j": 32}, Settings{Warps: 8, Stages: 1}, "sm_90a"},
+	{"layernorm", "../ir/testdata/layernorm.tir", map[string]int64{"i": 2}, Settings{Warps: 4, Stages: 1}, "sm_90a"},
+	{"rows", "interp/testdata/centre.tir", map[string]int64{"i": 1}, Settings{Warps: 4, Stages: 1, Forms: map[string]int64{"kept": 4, "stagger": 2}}, "sm_90a"},
+	{"residual", "testdata/residual.tir", map[string]int64{"i": 128, "j": 128, "k": 64}, Settings{Warps: 8, Stages: 4}, "sm_90a"},
+	{"histogram", "testdata/histogram.tir", map[string]int64{"i": 1024}, Settings{Warps: 4, Stages: 1}, "sm_90a"},
+	{"behind", "testdata/behind.tir", map[string]int64{"k": 4}, Settings{Warps: 4, Stages: 1}, "sm_90a"},
+	{"words", "interp/testdata/words.tir", map[string]int64{"i": 1}, Settings{Warps: 2, Stages: 1, Forms: map[string]int64{"kept": 3}}, "sm_90a"},
 }
 
 // textOf is the text of one of them.
@@ -66,13 +68,18 @@ func textOf(t testing.TB, name string) string {
 	return ""
 }
 
-// What is printed reads back, and prints the same.
+// What is printed reads back, and prints the same. Between them, the texts have all kinds of notes.
 func TestTextReadsBack(t *testing.T) {
+	all := ""
 	for _, x := range texts {
 		text := textOf(t, x.name)
 		p, err := Parse(x.name, text)
 		require.NoError(t, err, text)
 		assert.Equal(t, text, p.String(), x.name)
+		all += text
+	}
+	for _, n := range notes {
+		assert.Regexp(t, "@"+n.word+`\b`, all)
 	}
 }
 
