@@ -53,7 +53,7 @@ func init() {
 		part("registers", func(p *Program) **Donation { return &p.Donation }, (*text).donation),
 		part("tiles", func(p *Program) **Tiles { return &p.Tiles }, (*text).goingThrough),
 		part("longest", func(p *Program) **LongestFirst { return &p.LongestFirst }, (*text).longest),
-		{"grouped", theKernel, func(p *Program, _ *ir.Op) bool { return p.Grouped }, func(t *text, _ *ir.Op) { t.Grouped = true }},
+		{"grouped", theKernel, func(p *Program, _ *ir.Op) bool { return p.Grouped }, (*text).grouped},
 		{"ragged", theKernel, func(p *Program, _ *ir.Op) bool { return len(p.RaggedGrid) > 0 }, func(t *text, _ *ir.Op) { t.axes(&t.RaggedGrid) }},
 		{"staggered", theKernel, func(p *Program, _ *ir.Op) bool { return p.Staggered > 0 }, func(t *text, _ *ir.Op) { number(t, &t.Staggered) }},
 		{"private", theKernel, func(p *Program, _ *ir.Op) bool { return len(p.Privates) > 0 }, func(t *text, _ *ir.Op) { t.privates() }},
@@ -75,7 +75,7 @@ func init() {
 		among("beside", func(p *Program) *[]*Beside { return &p.Beside }, func(b *Beside) **ir.Op { return &b.Load }, (*text).besideProduct),
 		listed("fetched", aLoad, func(p *Program) *[]*ir.Op { return &p.Fetched }),
 		byOp("boxstore", aStore, func(p *Program) map[*ir.Op]*BoxStore { return p.Stores }, (*text).boxStore),
-		{"reciprocal", aDivision, func(p *Program, op *ir.Op) bool { return p.Quotients[op] > 0 }, func(t *text, op *ir.Op) { t.Quotients[op] = t.sameDivisor(op) }},
+		{"reciprocal", aDivision, func(p *Program, op *ir.Op) bool { return p.Quotients[op] > 0 }, (*text).reciprocal},
 		{"phase", aResult, func(p *Program, op *ir.Op) bool { return p.beginsPhase(op) }, (*text).phase},
 		{"deferred", aReduction, (*Program).isDeferred, (*text).deferred},
 		{"row", aStore, func(p *Program, op *ir.Op) bool { return p.rowOf(op) != nil }, (*text).rowCopy},
@@ -191,6 +191,18 @@ func (t *text) homes(op *ir.Op) {
 	}
 }
 
+func (t *text) grouped(*ir.Op) {
+	if t.reading() {
+		t.Grouped = true
+	}
+}
+
+func (t *text) reciprocal(op *ir.Op) {
+	if t.reading() {
+		t.Quotients[op] = t.sameDivisor(op)
+	}
+}
+
 // privates are the tensors that a block changes in shared memory first; what else is known of them follows from the kernel.
 func (t *text) privates() {
 	at := t.place()
@@ -216,11 +228,10 @@ func (t *text) privates() {
 // loop is a loop with stages.
 func (t *text) loop(x *Pipeline, op *ir.Op) {
 	at := t.place()
-	x.Op = op
-	t.ring(x)
-	if !t.reading() {
+	if t.ring(x); !t.reading() {
 		return
 	}
+	x.Op = op
 	t.later = append(t.later, func() {
 		if x.Overlapped {
 			c := t.overlaps(op, x.Copies)
@@ -375,12 +386,12 @@ func (p *Program) rowOf(store *ir.Op) *RowCopy {
 
 func (t *text) rowCopy(op *ir.Op) {
 	if !t.reading() {
-		beside(t, "step", &t.rowOf(op).Step, 0)
+		unless(t, "step", &t.rowOf(op).Step, 0)
 		return
 	}
 	at, loop := t.r.Here(), t.inLoop()
 	step := int64(0)
-	beside(t, "step", &step, 0)
+	unless(t, "step", &step, 0)
 	t.later = append(t.later, func() {
 		if !op.Tensor.Shared || !slices.Contains(t.topLoops(), loop) {
 			t.r.FailAt(at, "a row is copied in place of a store in shared memory, in a loop of the kernel's body")

@@ -25,7 +25,7 @@ func Parse(name, text string) (*Program, error) {
 
 // parse reads a program without verifying it.
 func parse(name, source string) (*Program, error) {
-	t := &text{Program: newProgram(Settings{}, target.Machine{}), named: map[string]*Tile{}}
+	t := &text{Program: newProgram(Settings{}, target.Machine{}), byName: map[string]*Tile{}}
 	_, err := ir.ParseNoted(name, source, t.note, t.finish)
 	if err != nil {
 		return nil, err

@@ -83,6 +83,22 @@ func TestTextReadsBack(t *testing.T) {
 	}
 }
 
+// Axes of any name are told from the words around them.
+func TestAxesOfAnyName(t *testing.T) {
+	for _, name := range []string{"store", "reg", "warp", "12", "a b", "+", "home", "n1.j", "e"} {
+		p := decide(t, 4, "sm_90a")
+		for _, a := range p.Func.Axes {
+			if a.Name == "j" {
+				a.Name = name
+			}
+		}
+		text := p.String()
+		read, err := Parse("t", text)
+		require.NoError(t, err, text)
+		assert.Equal(t, text, read.String())
+	}
+}
+
 // Faults put into texts are refused, by the parser with a place or by the verifier, and named.
 func TestFaultsInTextsAreNamed(t *testing.T) {
 	for _, c := range []struct{ fault, of, old, new, says string }{

@@ -150,7 +150,7 @@ func (t Type) String() string {
 	}
 	names := make([]string, len(t.Axes))
 	for i, a := range t.Axes {
-		names[i] = a.Name
+		names[i] = quote(a.Name)
 	}
 	return fmt.Sprintf("%s{%s}", t.DType, strings.Join(names, ", "))
 }
