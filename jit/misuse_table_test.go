@@ -596,6 +596,7 @@ var misuses = []wrongUse{
 	{"KnownPins", "nil", func(*world) error { return none(int64(len(compile.KnownPins(nil, map[string]int64{"x": 1})))) }, nil},
 	{"ParseAssignments", "what is none", func(*world) error { return second(bug.ParseAssignments("\"a=1")) }, anyError},
 	{"Lowered.Block", "zero", func(*world) error { return second(new(compile.Lowered).Block()) }, jit.ErrUnset},
+	{"Lowered.Decided", "zero", func(*world) error { return second(new(compile.Lowered).Decided()) }, jit.ErrUnset},
 	{"Lowered.PTX", "zero", func(*world) error { return second(new(compile.Lowered).PTX()) }, jit.ErrUnset},
 	{"Lowered.Memory", "zero", func(*world) error { return none(int64(len(new(compile.Lowered).Memory()))) }, nil},
 	{"Load", "nothing", func(*world) error { jit.Load("", nil, nil); return nil }, nil},
