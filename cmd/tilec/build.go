@@ -446,7 +446,7 @@ func listPlan(l *compile.Lowered) (lang.Listing, error) {
 }
 
 func listBlock(l *compile.Lowered) (lang.Listing, error) {
-	p, err := l.Decided()
+	p, err := l.BlockProgram()
 	if err != nil {
 		return nil, err
 	}

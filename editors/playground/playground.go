@@ -19,6 +19,15 @@ var backendOf = [2][]byte{[]byte(`name="backend" content="wasm"`), []byte(`name=
 // kinds are the types of the page's files, by how their names end.
 var kinds = map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 
+// Text is a file of the page, for other pages that look like it: its style, its colours of words. A name that is none is a mistake of the caller.
+func Text(name string) string {
+	data, err := fs.ReadFile(embedded, path.Join("page", name))
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
 // pageFile gives a file of the page and its type.
 func pageFile(name string) (data []byte, kind string, err error) {
 	if name == "" {

@@ -335,15 +335,15 @@ func (l *Lowered) Reasons() string {
 // Block says what was decided of a block of threads before its code was written, a line each: layouts, instructions of products,
 // loads that run ahead.
 func (l *Lowered) Block() (string, error) {
-	p, err := l.Decided()
+	p, err := l.BlockProgram()
 	if err != nil {
 		return "", err
 	}
 	return p.String(), nil
 }
 
-// Decided is the block program that Block prints.
-func (l *Lowered) Decided() (*block.Program, error) {
+// BlockProgram is what Block prints.
+func (l *Lowered) BlockProgram() (*block.Program, error) {
 	if l == nil || l.Plan == nil {
 		return nil, misuse.Unset("Lowered.Block", "the kernel is nothing that Lower gave")
 	}

@@ -64,7 +64,7 @@ func TestLinesOfStages(t *testing.T) {
 	ir := l.Func.Listing()
 	assert.Equal(t, l.Func.String(), ir.String())
 	assert.Equal(t, 7, lineOf(t, ir, "= max"))
-	decided, err := l.Decided()
+	decided, err := l.BlockProgram()
 	require.NoError(t, err)
 	assert.Equal(t, decided.String(), decided.Listing().String())
 	assert.Equal(t, 6, lineOf(t, decided.Listing(), " f32{i}: reg"))
