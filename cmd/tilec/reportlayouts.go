@@ -8,6 +8,7 @@ import (
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
+	"tilec/lang"
 )
 
 // laidOut is values that have one layout over the same axes.
@@ -17,7 +18,7 @@ type laidOut struct {
 	layout layout.Layout
 }
 
-// viewLayouts draws each layout that values of a block have, and those in which products take operands from registers, once.
+// viewLayouts draws each layout that values of a block have, and those in which products take operands from registers and results are stored, once.
 func viewLayouts(w *reporting, x *reportedLaunch) (report.Part, error) {
 	if x.decided == nil {
 		return report.Part{Missing: w.notGPU()}, nil
@@ -66,6 +67,12 @@ func layoutsOf(p *block.Program) []*laidOut {
 					add(fmt.Sprintf("%s as an operand of %s", block.ValueName(v), op.Code), v.Type.Axes, c.FragmentLayout(arg))
 				}
 			}
+		}
+		switch {
+		case op.Code == lang.OpStore:
+			add(op.Tensor.Name+" as it is stored", block.IndexAxes(op), p.StoreLayout(op))
+		case op.Code.IsAtomic():
+			add(op.Tensor.Name+" as atomics change it", block.IndexAxes(op), p.AtomicLayout(op))
 		}
 		if !p.OnDemand(op) {
 			for _, v := range op.Results {

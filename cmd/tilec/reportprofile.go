@@ -46,6 +46,11 @@ func (w *reporting) emulate() (launched []emulated, err error) {
 	}
 	defer device.Close()
 	device.(*jit.Emulator).OnLaunch = func(kernel string, r *emu.Report) { launched = append(launched, emulated{kernel, r}) }
+	for p, d := range w.binding.to.TypeHints { // what no tensor tells is what the plan is for
+		if _, told := w.binding.types[p]; !told {
+			w.binding.types[p] = d
+		}
+	}
 	values, err := w.binding.args(w.options.precision)
 	if err != nil {
 		return nil, err

@@ -73,13 +73,17 @@ func Layout(l layout.Layout, axes []*ir.Axis) Picture {
 	}
 	if warps {
 		size := float64(warpsSize) / float64(max(cellsDown, cellsAcross))
+		high := size
+		if cellsDown == 1 {
+			high = cellHeight
+		}
 		left := detail + layoutLeft
 		text(left, 12, "start", axisClass, "the tile by warps")
 		for r := range cellsDown {
 			for c := range cellsAcross {
 				if h, ok := held[r*rows/cellsDown*columns+c*columns/cellsAcross]; ok {
-					fmt.Fprintf(&b, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"><title>warp %d</title></rect>`+"\n",
-						left+float64(c)*size, layoutTop+float64(r)*size, size, size, warpColour(h.warp, l.Warps()), h.warp)
+					fmt.Fprintf(&b, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s" shape-rendering="crispEdges"><title>warp %d</title></rect>`+"\n",
+						left+float64(c)*size, layoutTop+float64(r)*high, size, high, warpColour(h.warp, l.Warps()), h.warp)
 				}
 			}
 		}
