@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"strings"
 )
 
 //go:embed page
@@ -19,8 +20,16 @@ var backendOf = [2][]byte{[]byte(`name="backend" content="wasm"`), []byte(`name=
 // kinds are the types of the page's files, by how their names end.
 var kinds = map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 
-// Text is a file of the page, for other pages that look like it: its style, its colours of words. A name that is none is a mistake of the caller.
-func Text(name string) string {
+// Style is the page's style, for other pages that look like it.
+func Style() string { return text("style.css") }
+
+// Colours is a script with the function colour(text), which makes a fragment of a program with its words in the page's colours.
+func Colours() string {
+	return strings.ReplaceAll(text("highlight.js"), "export ", "") // a module, which a page of one file cannot load
+}
+
+// text is a file of the page, which is there.
+func text(name string) string {
 	data, err := fs.ReadFile(embedded, path.Join("page", name))
 	if err != nil {
 		panic(err)

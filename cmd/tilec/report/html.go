@@ -33,11 +33,9 @@ func (p *Page) HTML() []byte {
 		w.section(s)
 	}
 	sections := w.take()
-	// The colours of words are the playground's, which are a module there: this page has one script.
-	script := strings.ReplaceAll(playground.Text("highlight.js"), "export ", "") + file("report.js")
 	return []byte(strings.NewReplacer(
 		"{title}", html.EscapeString(p.Title), "{for}", html.EscapeString(p.For), "{by}", html.EscapeString(p.By),
-		"{style}", playground.Text("style.css")+file("report.css"), "{script}", script,
+		"{style}", playground.Style()+file("report.css"), "{script}", playground.Colours()+file("report.js"),
 		"{sources}", sources, "{tabs}", tabs, "{sections}", sections,
 	).Replace(file("report.html")))
 }
