@@ -111,7 +111,7 @@ of its @sizes. Its passes, which make fewer launches and smaller ones:
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.emit, "emit", "ptx", "the stage: "+strings.Join(names, ", ")+"; with --bundle, ptx or cubin")
-	f.StringVar(&o.from, "from", "tile", "what FILE holds: tile, or ir to go on from IR that --emit=ir or --dump-after printed, or from the folder of a report")
+	f.StringVar(&o.from, "from", "tile", "what FILE holds: tile, or ir to go on from IR that --emit=ir or --dump-after printed, or from the folder of the report of a compiler bug")
 	f.StringVar(&o.target, "target", target.Default, "what to compile for: "+newestFirst(target.Names()))
 	f.StringVar(&o.kernel, "kernel", "", "only the kernel of this name, or the graph")
 	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
