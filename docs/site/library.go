@@ -45,6 +45,7 @@ func writeModule(b *strings.Builder, program *typed.Program) {
 	for _, k := range program.Kernels {
 		kernels[k.Name] = k
 	}
+	shown := map[*lang.TestDecl]bool{}
 	for _, d := range module.Decls {
 		if _, ok := d.(*lang.TestDecl); ok {
 			continue
@@ -57,8 +58,20 @@ func writeModule(b *strings.Builder, program *typed.Program) {
 		if k := kernels[declared]; k != nil && k.Decl == d {
 			writeAxes(b, k)
 		}
-		if tests := testsOf(module, declared); tests != nil {
-			b.WriteString("As tests have it:\n" + fenced("tile", strings.Join(tests, "\n\n")) + "\n")
+		var texts, names []string
+		for _, t := range testsOf(module, declared) {
+			if shown[t] {
+				names = append(names, "“"+t.DeclName().Name+"”")
+			} else {
+				texts = append(texts, t.Span().Text())
+			}
+			shown[t] = true
+		}
+		if texts != nil {
+			b.WriteString("As tests have it:\n" + fenced("tile", strings.Join(texts, "\n\n")) + "\n")
+		}
+		if names != nil {
+			fmt.Fprintf(b, "Tests above have it too: %s.\n\n", strings.Join(names, ", "))
 		}
 	}
 }
@@ -117,7 +130,7 @@ func writeAxes(b *strings.Builder, k *typed.Kernel) {
 				extent = "all of it"
 			}
 			if len(a.Choices) > 0 {
-				extent += strings.Trim(fmt.Sprint(" of ", a.Choices), "[]")
+				extent += " of " + strings.ReplaceAll(strings.Trim(fmt.Sprint(a.Choices), "[]"), " ", ", ")
 			}
 			fmt.Fprintf(b, "| `%s` | %s | `%s` | %s |\n", a.Name, [...]string{"grid", "loop", "axis"}[a.Kind], a.Over(), extent)
 		}
@@ -126,13 +139,13 @@ func writeAxes(b *strings.Builder, k *typed.Kernel) {
 }
 
 // testsOf are the tests of a module that call what is declared, at most two.
-func testsOf(m *lang.Module, declared string) (texts []string) {
+func testsOf(m *lang.Module, declared string) (tests []*lang.TestDecl) {
 	const most = 2
 	calls := regexp.MustCompile(`\b` + regexp.QuoteMeta(declared) + `(<[^()]*>)?\(`)
 	for _, d := range m.Decls {
-		if t, ok := d.(*lang.TestDecl); ok && calls.MatchString(t.Body.Span().Text()) && len(texts) < most {
-			texts = append(texts, t.Span().Text())
+		if t, ok := d.(*lang.TestDecl); ok && calls.MatchString(t.Body.Span().Text()) && len(tests) < most {
+			tests = append(tests, t)
 		}
 	}
-	return texts
+	return tests
 }

@@ -93,7 +93,7 @@ func TestPagesAreWhole(t *testing.T) {
 		"commands.html": {`<h2 id="tilec-run">tilec run</h2>`, `<h2 id="tilec-report">`, `<h3 id="tilec-bench-run">tilec bench run</h3>`, "--precision string"},
 		"errors.html":   {`<h2 id="e0101">E0101</h2>`, "This fails:", "This works:", "This is warned of:"},
 		"library.html": {`<h2 id="stdnn">std/nn</h2>`, `<h3 id="softmax">softmax</h3>`, "kernel softmax&lt;T: float&gt;(x: T[M, N]) -&gt; y: T[M, N]",
-			"<td><code>i</code></td>\n<td>grid</td>\n<td><code>M</code></td>\n<td><code>BM</code></td>", "As tests have it:", "Softmax over the last dimension."},
+			"<td><code>i</code></td>\n<td>grid</td>\n<td><code>M</code></td>\n<td><code>BM</code></td>", "As tests have it:", "Tests above have it too: “", "<code>BM</code> of 16, 32, 64, 128</td>", "Softmax over the last dimension."},
 		"index.html":    {`aria-current="page"`, `href="language.html#graphs"`},
 		"language.html": {`<table>`, `class="language-tile"`},
 	} {
