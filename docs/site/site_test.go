@@ -54,6 +54,7 @@ func TestLinks(t *testing.T) {
 		if !strings.HasSuffix(address, ".html") {
 			continue
 		}
+		assert.False(t, strings.Contains(text, "raw HTML omitted"), "%s: a < of Markdown that is no text", address)
 		for _, m := range reference.FindAllStringSubmatch(text, -1) {
 			to := html.UnescapeString(m[1])
 			if strings.Contains(to, "://") || strings.HasPrefix(to, "data:") {
