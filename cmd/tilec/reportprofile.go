@@ -45,7 +45,9 @@ func (w *reporting) emulate() (launched []emulated, err error) {
 		return nil, err
 	}
 	defer device.Close()
-	device.(*jit.Emulator).OnLaunch = func(kernel string, r *emu.Report) { launched = append(launched, emulated{kernel, r}) }
+	e := device.(*jit.Emulator)
+	e.OnLaunch = func(kernel string, r *emu.Report) { launched = append(launched, emulated{kernel, r}) }
+	e.Progress = func(_ string, blocks, of int64) { w.begin(fmt.Sprintf("profile, block %d of %d", blocks, of)) }
 	for p, d := range w.binding.to.TypeHints { // what no tensor tells is what the plan is for
 		if _, told := w.binding.types[p]; !told {
 			w.binding.types[p] = d
