@@ -2,18 +2,16 @@
 
 import { differences } from "./differences.js";
 
-export const file = "main.tile";
-
 // A line is { text, source, kind }: source is a line of the program, from 0 on, or undefined; kind is a class of the page's styles.
 
-const build = (emit, s) => ["build", "--emit=" + emit, file, "--kernel", s.function, "--target", s.target, ...s.sizes];
+const build = (emit, s) => ["build", "--emit=" + emit, s.file, "--kernel", s.function, "--target", s.target, ...s.sizes];
 
 // stages are in the order of the compiler. Each has for, the kinds of declaration that it is of; args, its command line for a selection
-// { function, kind, sizes, target }; and lines, which makes lines of its texts. links is what linksOf gave of the kernel's PTX.
+// { file, function, kind, sizes, target }; and lines, which makes lines of its texts. links is what linksOf gave of the kernel's PTX.
 export const stages = [
     {
         id: "typed", title: "Typed", for: ["kernel", "graph"], about: "names resolved, every expression with its element type and axes",
-        args: () => ["build", "--emit=typed", file],
+        args: s => ["build", "--emit=typed", s.file],
         lines: (r, links, source) => typedLines(r.stdout, source),
     },
     {
@@ -23,7 +21,7 @@ export const stages = [
     },
     {
         id: "passes", title: "IR by pass", for: ["kernel"], about: "the tile IR as it is built, and what each pass changes",
-        args: s => ["build", "--emit=ir", "--dump-after=all", file, "--kernel", s.function, "--target", s.target, ...s.sizes],
+        args: s => ["build", "--emit=ir", "--dump-after=all", s.file, "--kernel", s.function, "--target", s.target, ...s.sizes],
         lines: (r, links) => passLines(r.stderr, links),
     },
     {
@@ -33,8 +31,8 @@ export const stages = [
     },
     {
         id: "plan", title: "Plan", for: ["kernel", "graph"], about: "what the planner chose, what that costs, and what else would",
-        args: s => ["explain", file, s.function, "--target", s.target, ...s.sizes],
-        lines: r => numbered(r.stdout),
+        args: s => ["explain", s.file, s.function, "--target", s.target, ...s.sizes],
+        lines: (r, links) => numbered(r.stdout, links.file),
     },
     {
         id: "block", title: "Block", for: ["kernel"], about: "where values lie in a block of threads, and which instructions make products",
@@ -51,11 +49,11 @@ export const stages = [
 // ptxArgs is the command line of the text that links are made of.
 export const ptxArgs = s => build("ptx", s);
 
-// linksOf reads in PTX which line of the program an instruction is of: lines of the text, values of the IR, and stores, which have no value.
-export function linksOf(ptx) {
+// linksOf reads in PTX which line of a program's file an instruction is of: lines of the text, values of the IR, and stores, which have no value.
+export function linksOf(ptx, file) {
     const text = ptx.split("\n");
     const ours = new Set(text.map(l => l.match(/^\s*\.file (\d+) "([^"]*)"/)).filter(m => m?.[2].endsWith(file)).map(m => m[1]));
-    const links = { lines: [], values: new Map(), stores: new Map() };
+    const links = { file, lines: [], values: new Map(), stores: new Map() };
     let at;
     for (const [i, line] of text.entries()) {
         const loc = line.match(/^\s*\.loc (\d+) (\d+)/);
@@ -79,12 +77,12 @@ function sourceOf(text, links) {
 const linkedLines = (text, links) => text.trimEnd().split("\n").map(text => ({ text, source: sourceOf(text, links) }));
 
 // numbered links the places that a text names.
-const numbered = text => text.trimEnd().split("\n").map(text => ({ text, source: placeIn(text) }));
+const numbered = (text, file) => text.trimEnd().split("\n").map(text => ({ text, source: placeIn(text, file) }));
 
-// placeIn is the line that a text names as a place of the program, as in main.tile:7.
-export function placeIn(text) {
-    const m = text.match(/main\.tile:(\d+)/);
-    return m ? Number(m[1]) - 1 : undefined;
+// placeIn is the line that a text names as a place of a program's file, as in main.tile:7.
+export function placeIn(text, file) {
+    const at = text.indexOf(file + ":"), m = text.slice(at + file.length + 1).match(/^\d+/);
+    return at >= 0 && m ? Number(m[0]) - 1 : undefined;
 }
 
 // typedLines finds the lines of the program by the names that they have in common, in order: declarations, lets and stores.

@@ -12,13 +12,13 @@ const { backend, close } = await wasmBackend(folder);
 
 const source = "kernel relu(x: f32[N]) -> y: f32[N]\n    grid i in N by B\n{\n    let v = x[i] * 2\n    y[i] = max(v, 0)\n}\n\ntest \"relu\" {\n    check relu([1.0, -1.0]) == [2.0, 0.0]\n}\n";
 const command = (args, text = source, limit = 120) => run(backend, args, { files: { "main.tile": text }, limit });
-const selection = { function: "relu", kind: "kernel", target: "sm_90a", sizes: ["N=256"] };
+const selection = { file: "main.tile", function: "relu", kind: "kernel", target: "sm_90a", sizes: ["N=256"] };
 
 // Every stage has lines, and those that can be linked are.
 const ptx = await command(ptxArgs(selection));
 assert.equal(ptx.code, 0, ptx.stderr);
 assert.match(ptx.stdout, /\.visible \.entry relu/);
-const links = linksOf(ptx.stdout);
+const links = linksOf(ptx.stdout, "main.tile");
 for (const stage of stages.filter(s => s.for.includes("kernel"))) {
     const r = await command(stage.args(selection));
     assert.equal(r.code, 0, r.stderr);

@@ -14,6 +14,10 @@ for (let n = 0; n < 200; n++) { // whatever the texts, both can be told from the
     assert.equal(d.filter(([s]) => s !== "-").map(([, l]) => l).join("\n"), b);
 }
 
+const { words } = await load(folder, "command.js");
+assert.deepEqual(words(" N=64  'x=[[1, 3]]' "), ["N=64", "x=[[1, 3]]"]);
+for (const nothing of ["", " ", "'"]) assert.deepEqual(words(nothing), []);
+
 const { pack, unpack } = await load(folder, "share.js");
 const state = { source: "kernel é → 𝕏\n".repeat(50), sizes: "N=4" };
 const text = await pack(state);
@@ -23,7 +27,7 @@ assert.deepEqual(await unpack(text), state);
 for (const bad of ["", "1", "1????", "2abc", text.slice(0, -9), await pack({ sizes: "" })]) assert.equal(await unpack(bad), null, bad);
 
 const { linksOf, missing, placeIn, stages } = await load(folder, "stages.js");
-const links = linksOf('    mov.u32 %r1;\n    .loc 1 7 5\n    // %3 = load x %1 : f32{i}\n    ld;\n    .loc 2 9 1\n    // %4 = exp %3\n    ex2;\n    .loc 1 8 5\n    // store z %0 %3\n    st;\n}\n.file 1 "main.tile"\n.file 2 "std/nn.tile"\n');
+const links = linksOf('    mov.u32 %r1;\n    .loc 1 7 5\n    // %3 = load x %1 : f32{i}\n    ld;\n    .loc 2 9 1\n    // %4 = exp %3\n    ex2;\n    .loc 1 8 5\n    // store z %0 %3\n    st;\n}\n.file 1 "main.tile"\n.file 2 "std/nn.tile"\n', "main.tile");
 assert.deepEqual(links.lines.slice(0, 11), [undefined, 6, 6, 6, undefined, undefined, undefined, 7, 7, 7, undefined]);
 const ir = stages.find(s => s.id === "ir").lines({ stdout: "body:\n  %3 = load %x[%1] : f32{i}\n  %4 = exp %3\n  store %z[%0] = %4\n" }, links);
 assert.deepEqual(ir.map(l => l.source), [undefined, 6, undefined, 7]);
@@ -34,8 +38,8 @@ assert.deepEqual(built.map(l => l.text), ["f, as it is built", "a"]);
 const graph = stages.find(s => s.id === "graph").lines({ stdout: "graph g, 2 launches\n  %0 = f(x)\n  %1 = f(x)\nafter cse:\ngraph g, 1 launches\n  %0 = f(x)\n" });
 assert.deepEqual(graph.map(l => [l.kind, l.text]), [["title", "as it is bound"], [undefined, "graph g, 2 launches"], [undefined, "  %0 = f(x)"], [undefined, "  %1 = f(x)"],
     ["title", "after cse"], ["removed", "- graph g, 2 launches"], ["added", "+ graph g, 1 launches"], [undefined, "    %0 = f(x)"], ["removed", "-   %1 = f(x)"]]);
-assert.equal(placeIn("  main.tile:7  ld.global"), 6);
-assert.equal(placeIn("compile 3 ms"), undefined);
+assert.equal(placeIn("  main.tile:7  ld.global", "main.tile"), 6);
+assert.equal(placeIn("compile 3 ms", "main.tile"), undefined);
 assert.equal(missing("error[E0903]: the size of dimension N of f is not known: give it, as in N=1024"), "N=64");
 assert.equal(missing("error[E0302]: wrong"), null);
 
