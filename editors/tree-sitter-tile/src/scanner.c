@@ -35,34 +35,24 @@ void tree_sitter_tile_external_scanner_deserialize(void *p, const char *buffer, 
 
 static bool ends_line(TSLexer *l) { return l->lookahead == '\n' || l->lookahead == '\r' || l->eof(l); }
 
-static bool is_word(int32_t c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c > 127; }
-
 // closed_behind looks whether a bracket that is open is closed on the rest of the line.
 static bool closed_behind(TSLexer *l) {
     for (int open = 0; !ends_line(l); l->advance(l, false)) {
+        if (l->lookahead == '"') { // to the end of the string
+            for (l->advance(l, false); !ends_line(l) && l->lookahead != '"'; l->advance(l, false)) {
+                if (l->lookahead == '\\') l->advance(l, false);
+            }
+            if (ends_line(l)) return false;
+        }
         if (l->lookahead == '(' || l->lookahead == '[') open++;
         if ((l->lookahead == ')' || l->lookahead == ']') && --open < 0) return true;
     }
     return false;
 }
 
-// goes_on reports whether what a line begins with continues the statement before, or ends the file: a closing bracket or one of the words that
-// continue a header.
-static bool goes_on(TSLexer *l) {
-    if (l->eof(l)) return true;
-    switch (l->lookahead) {
-    case '{': case '}': case ')': case ']':
-        return true;
-    case '-':
-        l->advance(l, false);
-        return l->lookahead == '>';
-    }
-    char word[8];
-    unsigned n = 0;
-    for (; n < sizeof word - 1 && is_word(l->lookahead); l->advance(l, false)) word[n++] = l->lookahead > 127 ? '?' : (char)l->lookahead;
-    word[n] = 0;
-    return !strcmp(word, "tune") || !strcmp(word, "grid") || !strcmp(word, "with");
-}
+// ends_block reports whether what a line begins with ends what is open, or the file: no newline is between that and the statement before.
+// Where a header goes on behind a line's end, as before `{`, the grammar has no newline anyway.
+static bool ends_block(TSLexer *l) { return l->eof(l) || l->lookahead == '}' || l->lookahead == ')' || l->lookahead == ']'; }
 
 static bool comment(TSLexer *l) { // behind its first two signs
     l->result_symbol = COMMENT;
@@ -108,7 +98,7 @@ bool tree_sitter_tile_external_scanner_scan(void *p, TSLexer *l, const bool *val
     if (newline) {
         l->mark_end(l); // a newline has no width, and comes behind comments
         l->result_symbol = NEWLINE;
-        if (l->lookahead != '/') return !goes_on(l) || scan_bracket(b, l, valid);
+        if (l->lookahead != '/') return !ends_block(l) || scan_bracket(b, l, valid);
     }
     if (l->lookahead == '/') {
         l->advance(l, false);
