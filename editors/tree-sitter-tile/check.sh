@@ -60,4 +60,7 @@ if ! tree-sitter parse --quiet --paths "$work/accepted" >"$work/out" 2>&1; then
 fi
 if grep -E 'ERROR|MISSING' "$work/out"; then fail "tilec check accepts these, and the grammar does not"; fi
 
+tree-sitter query queries/highlights.scm "$repository/stdlib/nn.tile" >"$work/captures"
+grep -q 'function.builtin' "$work/captures" || fail "the colours find no operation in stdlib/nn.tile"
+
 echo "$count programs have a tree without errors"

@@ -1,6 +1,5 @@
-; Colours of a program. A later pattern wins over an earlier one.
-
-(identifier) @variable
+; Colours of a program. Of two patterns the last wins in some editors and the first in others: where two meet, either is right. Numbers and
+; booleans have the names of Helix before those of Neovim and tree-sitter.
 
 (call function: (identifier) @function.call)
 
@@ -44,8 +43,11 @@
   "else" "as" "and" "or" "not" "out" "inout" "check"
 ] @keyword
 
+[ (true) (false) ] @constant.builtin.boolean
 [ (true) (false) ] @boolean
+(integer) @constant.numeric.integer
 (integer) @number
+(float) @constant.numeric.float
 (float) @number.float
 (string) @string
 (comment) @comment
