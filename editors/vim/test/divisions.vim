@@ -1,5 +1,8 @@
 " Reads the lines by which VS Code's grammar is tested: what each `//` is to the compiler, it is to the colours here. From this folder:
 "   vim -es -Nu NONE -S divisions.vim
+if !has('syntax')
+    qall!
+endif
 set runtimepath^=..
 filetype plugin on
 syntax on

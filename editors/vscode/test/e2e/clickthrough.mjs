@@ -172,6 +172,11 @@ async function rename() {
 
 async function stages() {
     await goTo(6, 5);
+    await page.locator('.codelens-decoration a:has-text("Show PTX")').click();
+    await sees("ld.global", 1);
+    await page.locator(".split-view-view:nth-child(1) > .editor-group-container .view-line").first().click();
+    step('lens "Show PTX": beside the source');
+    await goTo(6, 5);
     for (const [title, wanted, marks] of [
         ["Tile: Show the PTX", "ld.global", true],
         ["Tile: Show the tile IR", "= load %x", true],

@@ -40,11 +40,16 @@ if [ ! -f "$dir/installed" ]; then
     echo "code-server and playwright-core into $dir"
     cd "$dir"
     npm init -y >/dev/null
-    npm install --silent --no-audit --no-fund --ignore-scripts code-server@4.100.3 playwright-core@1.65.1
     vscode=$dir/node_modules/code-server/lib/vscode
-    (cd "$vscode" && npm install --silent --no-audit --no-fund --omit=dev --ignore-scripts && npm rebuild --silent @vscode/spdlog native-watchdog node-pty)
-    (cd "$vscode/extensions" && npm install --silent --no-audit --no-fund --omit=dev --ignore-scripts)
-    npm rebuild --silent argon2
+    add=(npm install --no-audit --no-fund --ignore-scripts)
+    (
+        "${add[@]}" code-server@4.100.3 playwright-core@1.65.1 &&
+            cd "$vscode" && "${add[@]}" --omit=dev &&
+            npm rebuild --yes @vscode/spdlog native-watchdog node-pty && # node-pty asks npx for node-gyp once more
+            cd extensions && "${add[@]}" --omit=dev &&
+            cd "$dir" && npm rebuild argon2
+    ) >"$dir/install.log" 2>&1 || fail "not installed; $dir/install.log ends with
+$(tail -n 20 "$dir/install.log")"
     mkdir -p "$vscode/node_modules/@vscode/ripgrep/bin"
     ln -sf "$(command -v rg)" "$vscode/node_modules/@vscode/ripgrep/bin/rg"
     ln -sfn node_modules "$vscode/node_modules.asar"
