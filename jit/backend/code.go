@@ -46,16 +46,12 @@ func (c *Code) Check() error {
 	return err
 }
 
-// Decided prints what was decided of a block of threads before its code was written; "" where the target runs the IR itself.
-func (c *Code) Decided(t target.Machine) (string, error) {
+// Decided is what was decided of a block of threads before its code was written; nil where the target runs the IR itself.
+func (c *Code) Decided(t target.Machine) (*block.Program, error) {
 	if c.PTX == nil {
-		return "", nil
+		return nil, nil
 	}
-	p, err := ptx.Decide(c.Func, c.Plan, t)
-	if err != nil {
-		return "", err
-	}
-	return p.String(), nil
+	return ptx.Decide(c.Func, c.Plan, t)
 }
 
 // Form is which form the code has of several that give the same values, by the name of a setting (lang.Forms): 1 for the plain one.

@@ -7,12 +7,21 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/layout"
+	"tilec/lang"
 )
 
 // This file prints a program, a line a decision, in the order of the kernel.
 
 // String is what has been decided, a line each.
-func (p *Program) String() string {
+func (p *Program) String() string { return p.print().b.String() }
+
+// Listing is String, with the place in the source of each line that has one.
+func (p *Program) Listing() lang.Listing {
+	w := p.print()
+	return lang.NewListing(w.b.String(), w.places)
+}
+
+func (p *Program) print() *printer {
 	w := &printer{Program: p}
 	w.line("kernel %s for %s: %d threads, warps=%d stages=%d", p.Func.Name, p.Target.Name, p.Threads(), p.Warps, p.Stages)
 	if d := p.Donation; d != nil {
@@ -76,6 +85,7 @@ func (p *Program) String() string {
 		return true
 	})
 	for _, a := range p.Func.Axes {
+		w.at = a.At
 		switch {
 		case a.Ranges != nil:
 			w.line("  axis %s: ranges of %s that lie in memory, whose last blocks may be partial", a.Name, a.Ranges.Of.Name)
@@ -89,18 +99,25 @@ func (p *Program) String() string {
 		}
 	}
 	w.block(p.Func.Body)
-	return w.b.String()
+	return w
 }
 
 type printer struct {
 	*Program
 	b strings.Builder
+	// at is where the lines come from that are printed now, places where each line does.
+	at     lang.Span
+	places []lang.Span
 }
 
-func (w *printer) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
+func (w *printer) line(format string, args ...any) {
+	fmt.Fprintf(&w.b, format+"\n", args...)
+	w.places = append(w.places, w.at)
+}
 
 func (w *printer) block(b *ir.Block) {
 	for _, op := range b.Ops {
+		w.at = op.At
 		w.op(op)
 		for _, inner := range op.Blocks {
 			for _, v := range inner.Params {

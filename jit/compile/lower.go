@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tilec/jit/backend"
+	"tilec/jit/block"
 	"tilec/jit/bug"
 	"tilec/jit/build"
 	"tilec/jit/cache"
@@ -334,11 +335,20 @@ func (l *Lowered) Reasons() string {
 // Block says what was decided of a block of threads before its code was written, a line each: layouts, instructions of products,
 // loads that run ahead.
 func (l *Lowered) Block() (string, error) {
+	p, err := l.BlockProgram()
+	if err != nil {
+		return "", err
+	}
+	return p.String(), nil
+}
+
+// BlockProgram is what Block prints.
+func (l *Lowered) BlockProgram() (*block.Program, error) {
 	if l == nil || l.Plan == nil {
-		return "", misuse.Unset("Lowered.Block", "the kernel is nothing that Lower gave")
+		return nil, misuse.Unset("Lowered.Block", "the kernel is nothing that Lower gave")
 	}
 	if l.Code == nil || !l.target.IsGPU() {
-		return "", fmt.Errorf("target %s is no GPU, so it has no blocks of threads", l.Plan.Target)
+		return nil, fmt.Errorf("target %s is no GPU, so it has no blocks of threads", l.Plan.Target)
 	}
 	return l.Code.Decided(l.target)
 }

@@ -12,7 +12,15 @@ import (
 
 // String is the kernel's text form. Parse reads it back, and what it reads
 // prints the same. Places in the source are not part of it.
-func (f *Func) String() string {
+func (f *Func) String() string { return f.print().out.String() }
+
+// Listing is String, with the place in the source of each line that has one.
+func (f *Func) Listing() lang.Listing {
+	p := f.print()
+	return lang.NewListing(p.out.String(), p.places)
+}
+
+func (f *Func) print() *printer {
 	p := &printer{f: f}
 	p.line("kernel @%s {", quote(f.Name))
 	p.depth++
@@ -23,7 +31,7 @@ func (f *Func) String() string {
 	p.block(f.Body)
 	p.depth--
 	p.line("}")
-	return p.out.String()
+	return p
 }
 
 // String is the operation's text form on one line; of a `for` or an `if`, its head.
@@ -39,12 +47,16 @@ type printer struct {
 	f     *Func
 	out   strings.Builder
 	depth int
+	// at is where the lines come from that are printed now, places where each line does.
+	at     lang.Span
+	places []lang.Span
 }
 
 func (p *printer) line(format string, args ...any) {
 	p.out.WriteString(strings.Repeat("  ", p.depth))
 	fmt.Fprintf(&p.out, format, args...)
 	p.out.WriteByte('\n')
+	p.places = append(p.places, p.at)
 }
 
 func (p *printer) declarations() {
@@ -66,8 +78,10 @@ func (p *printer) declarations() {
 		p.line("scalar %s : %s", define(s), s.Type)
 	}
 	for _, a := range f.Axes {
+		p.at = a.At
 		p.line("axis %s : %s", quote(a.Name), axis(a))
 	}
+	p.at = lang.Span{}
 	for _, name := range sortedKeys(f.Hints) {
 		p.line("hint %s = %d", quote(name), f.Hints[name])
 	}
@@ -223,7 +237,10 @@ func extent(a *Axis) string {
 }
 
 func (p *printer) block(b *Block) {
+	around := p.at
+	defer func() { p.at = around }()
 	for _, op := range b.Ops {
+		p.at = op.At
 		blocks := op.Blocks
 		if op.Fn != nil {
 			blocks = []*Block{op.Fn}

@@ -33,6 +33,11 @@ func (k *kernel) loop(op *ir.Op) {
 	if shared {
 		k.sharing = op
 	}
+	// What the threads themselves copy for the first steps is on its way while they lay out what all steps take.
+	var stages *pipeline
+	if x := k.Pipelines[op]; x != nil && !x.Produced {
+		stages = k.newPipeline(op, lo, hi, step)
+	}
 	k.hoist(op)
 	carried := make([][]asm.Reg, len(inits))
 	for i, regs := range inits {
@@ -45,7 +50,9 @@ func (k *kernel) loop(op *ir.Op) {
 	position := a.Reg(lo.Class)
 	k.a.Move(position, lo)
 
-	stages := k.newPipeline(op, lo, hi, step)
+	if stages == nil {
+		stages = k.newPipeline(op, lo, hi, step)
+	}
 	if stages.Overlap != nil {
 		k.forwardsOverlapped(op, stages, carried, position, hi)
 	} else if op.Reverse {

@@ -6,7 +6,7 @@ import { decode } from "./highlight.js";
 import { LanguageServer, editsOf } from "./languageserver.js";
 import { NativeBackend } from "./native.js";
 import { pack, unpack } from "./share.js";
-import { linksOf, missing, placeIn, ptxArgs, stages } from "./stages.js";
+import { failed, missing, placeIn, stages } from "./stages.js";
 import { WasmBackend } from "./wasm.js";
 
 const $ = id => document.getElementById(id);
@@ -140,7 +140,7 @@ const selection = () => ({ file, function: state.function, kind: state.kind, tar
 async function askWithSizes(args) {
     for (let tries = 0; ; tries++) {
         const text = editor.value, asked = args(selection()), r = await ask(asked);
-        const more = r.code && tries < 32 ? missing(r.stderr) : null;
+        const more = r.code && tries < 32 ? missing(r.stdout + r.stderr) : null;
         if (!more || editor.value !== text) return r;
         if (!words($("sizes").value).some(w => w.split("=")[0] === more.split("=")[0])) $("sizes").value = [...words($("sizes").value), more].join(" ");
         else if (asked.join("\0") === args(selection()).join("\0")) return r; // what is there does not help
@@ -160,18 +160,12 @@ async function showStage() {
     const r = await askWithSizes(s => stage.args(s));
     if (mine !== shown) return;
     if (r.code !== 0) return paint(failure(r, compileLimit));
-    let links = linksOf("", file);
-    if (state.kind === "kernel") {
-        const ptx = await ask(ptxArgs(selection()));
-        if (mine !== shown) return;
-        if (ptx.code === 0) links = linksOf(ptx.stdout, file);
-    }
-    paint(stage.lines(r, links, editor.value));
+    paint(stage.lines(r.stdout, file));
 }
 
 const failure = (r, limit) => r.late ? [{ text: `Stopped after ${limit} s.`, kind: "note" }]
     : r.code === null ? [{ text: "Stopped.", kind: "note" }]
-    : r.stderr.trimEnd().split("\n").map(text => ({ text, source: placeIn(text, file), kind: "wrong" }));
+    : failed(r, file);
 
 // paint shows lines in the pane; before are elements on top of them.
 function paint(lines, before = []) {

@@ -16,21 +16,19 @@ declare module "*/playground/page/stages.js" {
     text: string;
     /** A line of the program, from 0 on. */
     source?: number;
-    kind?: "title" | "added" | "removed";
-  }
-  export interface Links {
-    lines: (number | undefined)[];
+    kind?: "title" | "added" | "removed" | "wrong";
   }
   export interface Stage {
     id: string;
     title: string;
     for: string[];
     args(s: Selection): string[];
-    lines(r: { stdout: string; stderr: string }, links: Links, source: string): Line[];
+    /** The lines of what a run with args printed about this file. */
+    lines(stdout: string, file: string): Line[];
   }
   export const stages: Stage[];
-  export function ptxArgs(s: Selection): string[];
-  export function linksOf(ptx: string, file: string): Links;
+  /** Why a run has failed, as lines. */
+  export function failed(r: { stdout: string; stderr: string }, file: string): Line[];
   /** An argument that will do for what an error says to be missing, or null. */
   export function missing(message: string): string | null;
 }

@@ -1,8 +1,8 @@
 // What the compiler makes of a function, stage by stage, beside the source, with lines that know each other.
 import * as vscode from "vscode";
 import { words } from "../../playground/page/command.js";
-import { Line, linksOf, missing, ptxArgs, Selection, Stage, stages } from "../../playground/page/stages.js";
-import { Result, run } from "./command";
+import { failed, Line, missing, Selection, Stage, stages } from "../../playground/page/stages.js";
+import { run } from "./command";
 import { chosen, Function } from "./functions";
 
 const scheme = "tilec";
@@ -38,7 +38,8 @@ async function askSizes(stage: Stage, f: Function): Promise<boolean> {
   let sizes = given.get(key) ?? "";
   const filled = new Set<string>();
   for (;;) {
-    const more = missing((await run(stage.args(selection(f, sizes)))).stderr);
+    const r = await run(stage.args(selection(f, sizes)));
+    const more = missing(r.stdout + r.stderr);
     if (!more || filled.has(more)) {
       break;
     }
@@ -145,22 +146,12 @@ class Contents implements vscode.TextDocumentContentProvider, vscode.Disposable 
 /** The lines of a stage, or what tilec says where it makes none. */
 async function linesOf(stage: Stage, f: Function, token: vscode.CancellationToken): Promise<Line[]> {
   const s = selection(f);
-  const result = await run(stage.args(s), token);
-  if (result.code !== 0) {
-    return said(result);
+  const r = await run(stage.args(s), token);
+  if (r.code === null) {
+    return [{ text: "stopped" }];
   }
-  let links = linksOf("", s.file);
-  if (f.kind === "kernel") {
-    const ptx = await run(ptxArgs(s), token);
-    if (ptx.code === 0) {
-      links = linksOf(ptx.stdout, s.file);
-    }
-  }
-  const source = new TextDecoder().decode(await vscode.workspace.fs.readFile(f.uri));
-  return stage.lines(result, links, source);
+  return r.code === 0 ? stage.lines(r.stdout, s.file) : failed(r, s.file);
 }
-
-const said = (r: Result): Line[] => (r.stderr.trimEnd() || "stopped").split("\n").map((text) => ({ text }));
 
 let contents: Contents;
 
