@@ -1,17 +1,15 @@
 // The stages of the compiler: how each is asked for, and what is shown of the answer, as lines that know their lines of the source.
 
-export const file = "main.tile";
-
 // A line is { text, source, kind }: source is a line of the program, from 0 on, or undefined; kind is a class of the page's styles.
 
-const build = (emit, s) => ["build", "--json", "--emit=" + emit, file, "--kernel", s.function, "--target", s.target, ...s.sizes];
+const build = (emit, s) => ["build", "--json", "--emit=" + emit, s.file, "--kernel", s.function, "--target", s.target, ...s.sizes];
 
 // stages are in the order of the compiler. Each has for, the kinds of declaration that it is of; args, its command line for a selection
-// { function, kind, sizes, target }; and lines, which makes lines of what that printed.
+// { file, function, kind, sizes, target }; and lines, which makes lines of what that printed and the name of the file.
 export const stages = [
     {
         id: "typed", title: "Typed", for: ["kernel", "graph"], about: "names resolved, every expression with its element type and axes",
-        args: () => ["build", "--json", "--emit=typed", file],
+        args: s => ["build", "--json", "--emit=typed", s.file],
         lines: built,
     },
     {
@@ -31,7 +29,7 @@ export const stages = [
     },
     {
         id: "plan", title: "Plan", for: ["kernel", "graph"], about: "what the planner chose, what that costs, and what else would",
-        args: s => ["explain", file, s.function, "--target", s.target, ...s.sizes],
+        args: s => ["explain", s.file, s.function, "--target", s.target, ...s.sizes],
         lines: numbered,
     },
     {
@@ -58,23 +56,23 @@ function changed(line) {
 }
 
 // numbered links the places that a text names.
-function numbered(text) {
-    return text.trimEnd().split("\n").map(text => ({ text, source: placeIn(text) }));
+function numbered(text, file) {
+    return text.trimEnd().split("\n").map(text => ({ text, source: placeIn(text, file) }));
 }
 
-// placeIn is the line that a text names as a place of the program, as in main.tile:7.
-export function placeIn(text) {
-    const m = text.match(/main\.tile:(\d+)/);
-    return m ? Number(m[1]) - 1 : undefined;
+// placeIn is the line that a text names as a place of a program's file, as in main.tile:7.
+export function placeIn(text, file) {
+    const at = text.indexOf(file + ":"), m = text.slice(at + file.length + 1).match(/^\d+/);
+    return at >= 0 && m ? Number(m[0]) - 1 : undefined;
 }
 
 // failed reads why a command has failed: the errors that --json prints, else the lines of stderr.
-export function failed({ stdout, stderr }) {
+export function failed({ stdout, stderr }, file) {
     let errors;
     try {
         errors = JSON.parse(stdout).errors;
     } catch { /* no JSON was asked for */ }
-    if (!errors) return numbered(stderr).map(line => ({ ...line, kind: "wrong" }));
+    if (!errors) return numbered(stderr, file).map(line => ({ ...line, kind: "wrong" }));
     return errors.flatMap(e => [
         { text: (e.line ? `${e.file}:${e.line}: ` : "") + e.message, source: e.line && e.file === file ? e.line - 1 : undefined, kind: "wrong" },
         ...(e.notes ?? []).map(note => ({ text: "  " + note })),

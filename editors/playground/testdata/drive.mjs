@@ -12,13 +12,13 @@ const { backend, close } = await wasmBackend(folder);
 
 const source = "kernel relu(x: f32[N]) -> y: f32[N]\n    grid i in N by B\n{\n    let v = x[i] * 2\n    y[i] = max(v, 0)\n}\n\ntest \"relu\" {\n    check relu([1.0, -1.0]) == [2.0, 0.0]\n}\n";
 const command = (args, text = source, limit = 120) => run(backend, args, { files: { "main.tile": text }, limit });
-const selection = { function: "relu", kind: "kernel", target: "sm_90a", sizes: ["N=256"] };
+const selection = { file: "main.tile", function: "relu", kind: "kernel", target: "sm_90a", sizes: ["N=256"] };
 
 // Every stage has lines, and those that can be linked are.
 for (const stage of stages.filter(s => s.for.includes("kernel"))) {
     const r = await command(stage.args(selection));
     assert.equal(r.code, 0, r.stderr);
-    const lines = stage.lines(r.stdout);
+    const lines = stage.lines(r.stdout, selection.file);
     assert.ok(lines.length > 1, stage.id);
     if (stage.id === "ptx") assert.match(r.stdout, /\.visible \.entry relu/);
     if (stage.id !== "plan") assert.ok(lines.some(l => l.source === (stage.id === "block" ? 3 : 4)), `${stage.id} has no line of the program:\n${r.stdout}`);
