@@ -38,6 +38,8 @@ type filler struct {
 type wantedTensor struct {
 	name  string
 	dtype lang.DType
+	// transposed is a matrix whose rows are the columns of the checkpoint's.
+	transposed bool
 	// scaled is a tensor whose scales are made when it is loaded, one for each index of its first dimension; isScale is
 	// that of those scales, which have the name of what they scale.
 	scaled, isScale bool
@@ -80,6 +82,8 @@ type place struct {
 	t    typed.GType
 	// names are those of @name, with the index of the array around in the place of `{i}`; none without it.
 	names []string
+	// transposed: the tensor has the checkpoint's two dimensions in the other order.
+	transposed bool
 	// scales are the names of the tensor that scales this one, by a field with @scale; none where nothing does.
 	scales []string
 	// of is what this one scales; nil for a tensor that is no scale.
@@ -132,7 +136,7 @@ func (f *filler) eachWithin(p place, index int, visit visitor) (jit.Value, error
 func fieldPlaces(p place, index int) []place {
 	places := make([]place, len(p.t.Fields))
 	for i, field := range p.t.Fields {
-		places[i] = place{path: p.path + "." + field.Name, t: field.Type}
+		places[i] = place{path: p.path + "." + field.Name, t: field.Type, transposed: field.Transposed}
 		for _, name := range field.Names {
 			places[i].names = append(places[i].names, strings.ReplaceAll(name, "{i}", fmt.Sprint(index)))
 		}
@@ -161,10 +165,10 @@ func (f *filler) want(p place) (safetensors.Tensor, wantedTensor, error) {
 			return own, wantedTensor{name: own.Name, dtype: f.resolve(p.t.DType), isScale: true}, nil
 		}
 		src, err := f.ckpt.find(p.of.names)
-		return src, wantedTensor{name: src.Name, dtype: f.resolve(p.of.t.DType), isScale: true, scaled: true}, err
+		return src, wantedTensor{name: src.Name, dtype: f.resolve(p.of.t.DType), transposed: p.of.transposed, isScale: true, scaled: true}, err
 	}
 	src, err := f.ckpt.find(p.names)
-	w := wantedTensor{name: src.Name, dtype: f.resolve(p.t.DType)}
+	w := wantedTensor{name: src.Name, dtype: f.resolve(p.t.DType), transposed: p.transposed}
 	if len(p.scales) > 0 {
 		_, has := f.ckpt.lookup(p.scales[0])
 		w.scaled = !has
@@ -223,6 +227,10 @@ func (f *filler) misfit(p place, src safetensors.Tensor, w wantedTensor) error {
 func (f *filler) checkShape(p place, src safetensors.Tensor, w wantedTensor) error {
 	want, exact := f.sizes(p.t.Shape)
 	have := slices.Clone(src.Shape)
+	if w.transposed {
+		slices.Reverse(want)
+		slices.Reverse(exact)
+	}
 	if w.isScale {
 		for len(have) > len(want) && have[len(have)-1] == 1 {
 			have = have[:len(have)-1]
@@ -236,9 +244,18 @@ func (f *filler) checkShape(p place, src safetensors.Tensor, w wantedTensor) err
 		bad = exact[i] && want[i] != int64(have[i])
 	}
 	if bad {
-		return fmt.Errorf("%s: tensor %q of %s has the shape %v and must have %s", p.path, p.names[0], f.ckpt.Tensors.Name(), src.Shape, f.describe(p.t.Shape))
+		return fmt.Errorf("%s: tensor %q of %s has the shape %v and must have %s", p.path, p.names[0], f.ckpt.Tensors.Name(), src.Shape, f.describe(stored(p)))
 	}
 	return nil
+}
+
+// stored is the shape of the checkpoint's tensor for a place.
+func stored(p place) []size.Size {
+	shape := slices.Clone(p.t.Shape)
+	if p.transposed {
+		slices.Reverse(shape)
+	}
+	return shape
 }
 
 // checkUnused refuses tensors of the checkpoint that a graph does not ask for: a network without
@@ -358,7 +375,12 @@ func (f *filler) loadOne(w wantedTensor, device *sync.Mutex) error {
 	var scales []float32
 	switch {
 	case w.scaled && w.dtype.Bits() == 8:
-		data, scales, err = quantise(src, w.dtype)
+		if w.transposed {
+			src, err = widenedTransposed(src)
+		}
+		if err == nil {
+			data, scales, err = quantise(src, w.dtype)
+		}
 	case src.DType.Bits() == 8 && src.DType == w.dtype:
 		if data = src.Data; src.DType.IsFloat() {
 			_, err = convert(src, lang.F32) // which refuses what is no number
@@ -369,36 +391,39 @@ func (f *filler) loadOne(w wantedTensor, device *sync.Mutex) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.ckpt.Tensors.Name(), err)
 	}
-	shape := make([]int64, len(src.Shape))
-	for i, n := range src.Shape {
-		shape[i] = int64(n)
+	t := jit.Tensor{DType: w.dtype}
+	for _, n := range src.Shape {
+		t.Shape = append(t.Shape, int64(n))
+	}
+	if w.transposed && scales == nil {
+		slices.Reverse(t.Shape)
+		if f.device.Target().IsGPU() {
+			data = transposed(data, src.Shape[0], src.Shape[1], w.dtype.Size())
+		} else { // which reads the rows of the checkpoint as well, and its memory needs no copy
+			t.Strides = []int64{1, t.Shape[0]}
+		}
 	}
 	device.Lock()
 	defer device.Unlock()
-	if err := f.put(w, data, shape); err != nil || !w.scaled {
+	if err := f.put(w, data, t); err != nil || !w.scaled {
 		return err
 	}
 	if scales == nil { // of weights that need none
-		for range shape[0] {
+		for range t.Shape[0] {
 			scales = append(scales, 1)
 		}
 	}
 	w.isScale = true
-	return f.put(w, jit.Bytes(scales), shape[:1])
+	return f.put(w, jit.Bytes(scales), jit.Tensor{DType: lang.F32, Shape: t.Shape[:1]})
 }
 
-// put makes a tensor of the device ready to be an argument.
-func (f *filler) put(w wantedTensor, data []byte, shape []int64) error {
-	d := w.dtype
-	if w.isScale {
-		d = lang.F32
-	}
-	m, err := jit.Upload(f.device, data, d.Size())
-	if err != nil {
+// put makes a tensor of the device, of these elements, ready to be an argument.
+func (f *filler) put(w wantedTensor, data []byte, t jit.Tensor) (err error) {
+	if t.Memory, err = jit.Upload(f.device, data, t.DType.Size()); err != nil {
 		return fmt.Errorf("tensor %q: %w", w.name, err)
 	}
-	f.memory = append(f.memory, m)
-	f.ready[w] = &jit.Tensor{DType: d, Memory: m, Shape: shape}
+	f.memory = append(f.memory, t.Memory)
+	f.ready[w] = &t
 	return nil
 }
 

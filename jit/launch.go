@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -152,12 +153,17 @@ func (l *Launch) lock() (unlock func()) {
 
 // Run runs the function. The device may still be at work when it returns;
 // reading a result waits.
-func (l *Launch) Run() (err error) {
+func (l *Launch) Run() error { return l.run(context.Background(), "Run") }
+
+// RunContext is Run until a context is done: then the error is the context's cause, as the CPU and the emulator see to it.
+func (l *Launch) RunContext(ctx context.Context) error { return l.run(ctx, "RunContext") }
+
+func (l *Launch) run(ctx context.Context, call string) (err error) {
 	defer l.lock()()
-	if err := l.usable("Run"); err != nil {
+	if err := l.usable(call); err != nil {
 		return err
 	}
-	l.results, err = l.Program.Run(l.args)
+	l.results, err = l.Program.RunContext(ctx, l.args)
 	return err
 }
 

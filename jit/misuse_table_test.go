@@ -514,6 +514,7 @@ var misuses = []wrongUse{
 	// Launches.
 	{"Launch.Run", "nil", func(*world) error { return (*jit.Launch)(nil).Run() }, jit.ErrUnset},
 	{"Launch.Run", "zero", func(*world) error { return new(jit.Launch).Run() }, jit.ErrUnset},
+	{"Launch.RunContext", "nil", func(*world) error { return (*jit.Launch)(nil).RunContext(context.Background()) }, jit.ErrUnset},
 	{"Launch.Run", "closed", func(w *world) error { w.launch.Close(); w.launch.Close(); return w.launch.Run() }, jit.ErrClosed},
 	{"Launch.Run", "a tensor that was changed", func(w *world) error { w.x.Shape = []int64{1 << 40}; return w.launch.Run() }, jit.ErrMismatch},
 	{"Launch.Run", "a tensor that lost its memory", func(w *world) error { w.x.Memory = nil; return w.launch.Run() }, jit.ErrMismatch},
@@ -596,6 +597,7 @@ var misuses = []wrongUse{
 	{"KnownPins", "nil", func(*world) error { return none(int64(len(compile.KnownPins(nil, map[string]int64{"x": 1})))) }, nil},
 	{"ParseAssignments", "what is none", func(*world) error { return second(bug.ParseAssignments("\"a=1")) }, anyError},
 	{"Lowered.Block", "zero", func(*world) error { return second(new(compile.Lowered).Block()) }, jit.ErrUnset},
+	{"Lowered.BlockProgram", "zero", func(*world) error { return second(new(compile.Lowered).BlockProgram()) }, jit.ErrUnset},
 	{"Lowered.PTX", "zero", func(*world) error { return second(new(compile.Lowered).PTX()) }, jit.ErrUnset},
 	{"Lowered.Memory", "zero", func(*world) error { return none(int64(len(new(compile.Lowered).Memory()))) }, nil},
 	{"Load", "nothing", func(*world) error { jit.Load("", nil, nil); return nil }, nil},

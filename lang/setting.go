@@ -128,6 +128,8 @@ var settings = []Setting{
 		Doc: "what must be so of a checkpoint's config.json"},
 	{Name: "name", Takes: TakesMore, At: OnField, Written: "@name(\"h.{i}.ln_1.weight\")",
 		Doc: "the tensor of a checkpoint that fills the field"},
+	{Name: "transposed", Takes: TakesNothing, At: OnField, Written: "@transposed",
+		Doc: "the checkpoint's tensor has the two dimensions of the field in the other order"},
 	{Name: "scale", Takes: TakesMore, At: OnField, Written: "@scale(w)",
 		Doc: "the scales of a field whose weights may be stored in 8 bits"},
 	{Name: "latency", Takes: TakesNumber, At: OnAccess, Most: 8, Unit: "stages", Written: "@latency(4)",

@@ -39,6 +39,14 @@ func (s *Source) Position(offset int) (line, column int) {
 	return line, utf8.RuneCountInString(s.Text[s.lines[line-1]:offset]) + 1
 }
 
+// LineSpan is the place of a line (from 1) without its newline; the zero Span when there is no such line.
+func (s *Source) LineSpan(line int) Span {
+	if line < 1 || line > len(s.lines) {
+		return Span{}
+	}
+	return Span{s, s.lines[line-1], s.lines[line-1] + len(s.Line(line))}
+}
+
 // Line gives the text of a line (from 1) without its newline, "" when there is no such line.
 func (s *Source) Line(line int) string {
 	if line < 1 || line > len(s.lines) {

@@ -16,7 +16,7 @@ import (
 var settable = map[lang.SettingPlace]string{
 	lang.OnKernel: "%s kernel f<T: float>(x: T[M, K]) -> y: f32[M]\n    tune BM in {8, 128}\n    grid i in M by BM\n{\n    axis k in K\n    y[i] = sum(x[i, k], over k)\n}\n",
 	lang.OnGraph:  "%s graph g<T: float>(x: T[M, H]) -> y: T[M, H] {\n    y = x * 2\n}\n",
-	lang.OnField:  "struct s {\n    w: f32[N] %s\n}\n",
+	lang.OnField:  "struct s {\n    w: f32[M, N] %s\n}\n",
 	lang.OnAccess: "kernel f(x: f32[N]) -> y: f32[N] {\n    y[i] = x[i] %s\n}\n",
 }
 

@@ -66,8 +66,10 @@ def converse(open_peer):
             ways = make(arguments) if make else {}
         except Exception as e:
             ways, arguments, problem = {}, {}, first_line(e)
+        untried = ""
         for way, f in ways.items():
             if "compiled" in way and len(ways) > 1 and spent > job["within"] / 2:
+                untried = ", compiled was left out for want of time"
                 continue
             try:
                 peer.reset(w["arguments"], arguments)
@@ -81,7 +83,7 @@ def converse(open_peer):
         del ways, arguments
         peer.forget()
         if best < math.inf:
-            emit(name=w["name"], us=best, way=which, samples=[[text(x) for x in s] for s in samples])
+            emit(name=w["name"], us=best, way=which + untried, samples=[[text(x) for x in s] for s in samples])
         else:
             emit(name=w["name"], error=problem)
 

@@ -16,6 +16,8 @@ import (
 	"tilec/jit/graph"
 	"tilec/jit/log"
 	"tilec/jit/pass"
+	"tilec/jit/spec"
+	"tilec/jit/stage"
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/parser"
@@ -34,23 +36,25 @@ type buildOptions struct {
 // emission is a form in which `tilec build` shows a program.
 type emission struct {
 	name, about string
-	// file makes the text of a whole file; nil for the forms of one kernel.
-	file func(p *typed.Program) (string, error)
-	// kernel makes the text of one kernel.
-	kernel func(l *compile.Lowered, t target.Machine) (string, error)
-	// graphs: it is of graphs.
-	graphs bool
+	// file lists a whole file; nil for the forms of one kernel.
+	file func(p *typed.Program) (lang.Listing, error)
+	// kernel lists one kernel; passes does so from its specialisation.
+	kernel func(l *compile.Lowered) (lang.Listing, error)
+	passes func(s *spec.Spec, t target.Machine) (lang.Listing, error)
+	// graph lists a graph, from its launches before any pass and behind each.
+	graph func(forms []stage.Form) lang.Listing
 }
 
 // emissions are in the order of the compiler's stages.
 var emissions = []emission{
-	{name: "ast", about: "the syntax tree", file: printAST},
-	{name: "typed", about: "the typed program", file: printTyped},
-	{name: "graph", about: "the launches of a graph that is bound to sizes, before and after each pass that changes them", graphs: true},
-	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *compile.Lowered, _ target.Machine) (string, error) { return l.Func.String(), nil }},
-	{name: "plan", about: "what the planner chose, and why", kernel: printPlan},
-	{name: "block", about: "the IR with what is decided of a block of threads: layouts, instructions of products, loads that run ahead", kernel: printBlock},
-	{name: "ptx", about: "the PTX module", kernel: printPTX},
+	{name: "ast", about: "the syntax tree", file: listAST},
+	{name: "typed", about: "the typed program", file: listTyped},
+	{name: "graph", about: "the launches of a graph that is bound to sizes, before and after each pass that changes them", graph: listForms},
+	{name: "passes", about: "the tile IR as it is built, and what each pass changes of it; of a graph that --kernel names, its launches likewise", passes: listPasses, graph: stage.Differences},
+	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *compile.Lowered) (lang.Listing, error) { return l.Func.Listing(), nil }},
+	{name: "plan", about: "what the planner chose, and why", kernel: listPlan},
+	{name: "block", about: "the IR with what is decided of a block of threads: layouts, instructions of products, loads that run ahead", kernel: listBlock},
+	{name: "ptx", about: "the PTX module", kernel: stage.PTX},
 }
 
 func (a *app) buildCommand() *cobra.Command {
@@ -107,7 +111,7 @@ of its @sizes. Its passes, which make fewer launches and smaller ones:
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.emit, "emit", "ptx", "the stage: "+strings.Join(names, ", ")+"; with --bundle, ptx or cubin")
-	f.StringVar(&o.from, "from", "tile", "what FILE holds: tile, or ir to go on from IR that --emit=ir or --dump-after printed, or from the folder of a report")
+	f.StringVar(&o.from, "from", "tile", "what FILE holds: tile, or ir to go on from IR that --emit=ir or --dump-after printed, or from the folder of the report of a compiler bug")
 	f.StringVar(&o.target, "target", target.Default, "what to compile for: "+newestFirst(target.Names()))
 	f.StringVar(&o.kernel, "kernel", "", "only the kernel of this name, or the graph")
 	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
@@ -129,6 +133,17 @@ func newestFirst(names []string) string {
 type unit struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
+	// Lines has, for each line of the text, the line of the file that became it, from 1, or 0; nil where the text has no such line.
+	Lines []int `json:"lines,omitempty"`
+}
+
+// unitOf is a listing of a file as a unit.
+func unitOf(name string, l lang.Listing, file *lang.Source) unit {
+	u := unit{Name: name, Text: l.String()}
+	if lines := l.LinesOf(file); slices.Max(append(lines, 0)) > 0 {
+		u.Lines = lines
+	}
+	return u
 }
 
 // built is what a build has come to, as --json prints it.
@@ -184,24 +199,24 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	}
 	var made built
 	switch {
-	case form.graphs:
-		u, err := a.buildGraph(program, args, target, o)
+	case form.graph != nil && (form.passes == nil || isGraph(program, o.kernel)):
+		u, err := a.buildGraph(program, args, form, target, o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		made.Units = []unit{u}
 	case form.file != nil:
-		text, err := form.file(program)
+		listing, err := form.file(program)
 		if err != nil {
 			return err
 		}
-		made.Units = []unit{{strings.TrimSuffix(filepath.Base(path), ".tile"), text}}
+		made.Units = []unit{unitOf(strings.TrimSuffix(filepath.Base(path), ".tile"), listing, root(program))}
 	default:
 		kernels, err := chooseKernels(program, o.kernel)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if made, err = a.lower(kernels, args, form, target, o); err != nil {
+		if made, err = a.lower(kernels, args, form, root(program), target, o); err != nil {
 			return err
 		}
 	}
@@ -256,6 +271,14 @@ func findEmission(name string) (emission, error) {
 	return emission{}, fmt.Errorf("unknown stage %q: known are %s", name, strings.Join(names, ", "))
 }
 
+// root is the file that a program is of, without its imports.
+func root(p *typed.Program) *lang.Source { return p.Modules[len(p.Modules)-1].Source }
+
+// isGraph reports the name of a graph.
+func isGraph(p *typed.Program, name string) bool {
+	return slices.ContainsFunc(p.Graphs, func(g *typed.Graph) bool { return g.Name == name })
+}
+
 // chooseKernels gives the kernels to build: the one named, or those of the file
 // itself, or of its imports when it has none.
 func chooseKernels(p *typed.Program, name string) ([]*typed.Kernel, error) {
@@ -275,10 +298,9 @@ func chooseKernels(p *typed.Program, name string) ([]*typed.Kernel, error) {
 		}
 		return nil, fmt.Errorf("there is no kernel %s: there are %s", name, strings.Join(names, ", "))
 	}
-	root := p.Modules[len(p.Modules)-1].Source
 	var own []*typed.Kernel
 	for _, k := range p.Kernels {
-		if k.Decl.Name.Span().Source == root {
+		if k.Decl.Name.Span().Source == root(p) {
 			own = append(own, k)
 		}
 	}
@@ -293,11 +315,11 @@ func chooseKernels(p *typed.Program, name string) ([]*typed.Kernel, error) {
 
 // lower compiles kernels. An argument must mean something to one of them at least. What is wrong with one kernel does
 // not keep the others from being built; it is an error where it leaves nothing.
-func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, target target.Machine, o buildOptions) (built, error) {
+func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, file *lang.Source, target target.Machine, o buildOptions) (built, error) {
 	made := built{Units: []unit{}}
 	var unknown lang.Diagnostics // what is missing of those left out
 	err := a.eachKernel(kernels, args, o, func(k *typed.Kernel, options jit.Options) error {
-		units, err := a.lowerKernel(k, options, form, target)
+		units, err := a.lowerKernel(k, options, form, file, target)
 		var of *lang.Diagnostic
 		switch {
 		case err == nil:
@@ -354,25 +376,33 @@ func (a *app) eachKernel(kernels []*typed.Kernel, args []*argument, o buildOptio
 }
 
 // lowerKernel compiles one kernel, which is several launches where it is a formula in parts.
-func (a *app) lowerKernel(k *typed.Kernel, options jit.Options, form emission, target target.Machine) ([]unit, error) {
+func (a *app) lowerKernel(k *typed.Kernel, options jit.Options, form emission, file *lang.Source, target target.Machine) ([]unit, error) {
 	spec, err := jit.Specialise(k, options)
 	if err != nil {
 		return nil, err
 	}
 	var units []unit
 	for _, launch := range spec.Launches() {
+		if form.passes != nil {
+			listing, err := form.passes(launch, target)
+			if err != nil {
+				return nil, err
+			}
+			units = append(units, unitOf(launch.Kernel.Name, listing, file))
+			continue
+		}
 		lowered, err := compile.Lower(launch, target, a.logs)
 		if err != nil {
 			return nil, err
 		}
-		text, err := form.kernel(lowered, target)
+		listing, err := form.kernel(lowered)
 		if err != nil {
 			return nil, err
 		}
 		if form.name == string(log.PTX) {
-			a.logs.Print(log.PTX, launch.Kernel.Name, func() string { return text })
+			a.logs.Print(log.PTX, launch.Kernel.Name, listing.String)
 		}
-		units = append(units, unit{launch.Kernel.Name, text})
+		units = append(units, unitOf(launch.Kernel.Name, listing, file))
 	}
 	return units, nil
 }
@@ -384,25 +414,44 @@ func belongs(k *typed.Kernel, name string) bool {
 	return c.CanPin(name) || slices.Contains(c.Names(), name)
 }
 
-func printAST(p *typed.Program) (string, error) {
+func listAST(p *typed.Program) (lang.Listing, error) {
 	var b strings.Builder
 	err := parser.Print(&b, p.Modules[len(p.Modules)-1])
-	return b.String(), err
+	return lang.NewListing(b.String(), nil), err
 }
 
-func printTyped(p *typed.Program) (string, error) {
-	var b strings.Builder
-	typed.Write(&b, p)
-	return b.String(), nil
+func listTyped(p *typed.Program) (lang.Listing, error) { return typed.Listing(p), nil }
+
+// listForms lists all forms of a graph as they are.
+func listForms(forms []stage.Form) (all lang.Listing) {
+	for i, f := range forms {
+		if i > 0 {
+			all = append(all, lang.ListedLine{Text: f.Title + ":"})
+		}
+		all = append(all, f.Listing...)
+	}
+	return all
 }
 
-func printPlan(l *compile.Lowered, _ target.Machine) (string, error) {
-	return l.Func.Name + ": " + l.Reasons(), nil
+func listPasses(s *spec.Spec, t target.Machine) (lang.Listing, error) {
+	forms, err := compile.Forms(s, t)
+	if err != nil {
+		return nil, err
+	}
+	return stage.Passes(forms), nil
 }
 
-func printBlock(l *compile.Lowered, _ target.Machine) (string, error) { return l.Block() }
+func listPlan(l *compile.Lowered) (lang.Listing, error) {
+	return lang.NewListing(l.Func.Name+": "+l.Reasons(), nil), nil
+}
 
-func printPTX(l *compile.Lowered, _ target.Machine) (string, error) { return l.PTX() }
+func listBlock(l *compile.Lowered) (lang.Listing, error) {
+	p, err := l.BlockProgram()
+	if err != nil {
+		return nil, err
+	}
+	return p.Listing(), nil
+}
 
 func writeUnits(dir, ext string, units []unit) error {
 	for _, u := range units {

@@ -7,13 +7,15 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/graph"
+	"tilec/jit/stage"
 	"tilec/jit/target"
+	"tilec/lang"
 	"tilec/typecheck/typed"
 )
 
-// buildGraph makes the text of a graph's launches, before any pass and after each that changed them. No tensor has more than memory
+// buildGraph lists a graph's launches, before any pass and after each that changed them. No tensor has more than memory
 // that is reserved: the emulator's, which stands for a GPU, or the CPU's.
-func (a *app) buildGraph(p *typed.Program, args []*argument, machine target.Machine, o buildOptions) (unit, error) {
+func (a *app) buildGraph(p *typed.Program, args []*argument, form emission, machine target.Machine, o buildOptions) (unit, error) {
 	g, err := chooseGraph(p, o.kernel, "with --kernel")
 	if err != nil {
 		return unit{}, err
@@ -27,20 +29,21 @@ func (a *app) buildGraph(p *typed.Program, args []*argument, machine target.Mach
 		return unit{}, err
 	}
 	defer device.Close()
-	var text strings.Builder
+	var forms []stage.Form
 	options := b.options(o.precision)
 	options.Dump = func(pass, launches string) {
-		if pass != "" {
-			fmt.Fprintf(&text, "after %s:\n", pass)
+		title := "after " + pass
+		if pass == "" {
+			title = g.Name + ", as it is bound"
 		}
-		text.WriteString(launches)
+		forms = append(forms, stage.Form{Title: title, Listing: lang.NewListing(launches, nil)})
 	}
 	bound, err := graph.BindSizes(&jit.NewCompiler(device, a.logs).Compiler, g, options)
 	if err != nil {
 		return unit{}, err
 	}
 	defer bound.Free(device)
-	return unit{g.Name, text.String()}, nil
+	return unitOf(g.Name, form.graph(forms), root(p)), nil
 }
 
 // sizesOf is what the command line says of a graph's sizes and element types.
@@ -71,12 +74,11 @@ func lookingAt(machine target.Machine) (jit.Device, error) {
 func chooseGraph(p *typed.Program, name, how string) (*typed.Graph, error) {
 	var own []*typed.Graph
 	var names []string
-	root := p.Modules[len(p.Modules)-1].Source
 	for _, g := range p.Graphs {
 		if g.Name == name {
 			return g, nil
 		}
-		if g.Decl.Name.Span().Source == root {
+		if g.Decl.Name.Span().Source == root(p) {
 			own, names = append(own, g), append(names, g.Name)
 		}
 	}

@@ -41,6 +41,9 @@ type kernelPage struct {
 	Assembled    *assembledPage    `json:"assembled,omitempty"`
 	NotAssembled string            `json:"not_assembled,omitempty"`
 	Pins         []compile.PinCost `json:"pins"`
+
+	// code is nil where Assembled is absent.
+	code *assembled.Code
 }
 
 // rooflinePage is where a launch stands beside what the machine can do.
@@ -172,7 +175,7 @@ func kernelPageOf(e *compile.Explanation, machine target.Machine) (*kernelPage, 
 			made.Steps = append(made.Steps, step.Instructions)
 		}
 	}
-	p.Assembled = made
+	p.Assembled, p.code = made, code
 	return p, nil
 }
 

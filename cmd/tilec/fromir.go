@@ -81,7 +81,7 @@ func (a *app) buildFromIR(path string, texts []string, o buildOptions) error {
 		if err != nil {
 			return err
 		}
-		text, err := form.kernel(l, target)
+		listing, err := form.kernel(l)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (a *app) buildFromIR(path string, texts []string, o buildOptions) error {
 		if used[name]++; used[name] > 1 { // one kernel after several passes
 			name = fmt.Sprintf("%s-%d", f.Name, used[f.Name])
 		}
-		units = append(units, unit{name, text})
+		units = append(units, unitOf(name, listing, nil))
 	}
 	if len(units) == 0 {
 		return fmt.Errorf("%s: there is no kernel %s: the first is %s", path, o.kernel, in.kernels[0].Name)

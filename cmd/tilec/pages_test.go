@@ -33,7 +33,7 @@ var byHand = map[string]string{
 	"go build ":         "go test has built the same",
 	"cd ":               "it precedes what is run by hand",
 	"npm ":              "it needs Node.js and its registry",
-	"editors/":          "it needs Node.js, and tests in editors/playground do it",
+	"editors/":          "it needs Node.js, and tests in editors/playground do it, or a browser",
 	"CHROMIUM=":         "it needs a browser",
 	"code ":             "it needs VS Code",
 	".ci/":              "it runs this test",
@@ -44,6 +44,9 @@ var byHand = map[string]string{
 	"PTX_DUMP":          "it runs tests",
 	"FUZZ":              "it runs tests",
 	"git ":              "it changes the reader's repository",
+	"mkdir ":            "it makes a folder of the reader's",
+	"ln ":               "it changes the reader's folders",
+	"tree-sitter ":      "it needs tree-sitter, with which editors/tree-sitter-tile/check.sh does it",
 	"cc ":               "the tests of bindings compile C",
 }
 

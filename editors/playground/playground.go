@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"strings"
 )
 
 //go:embed page
@@ -18,6 +19,23 @@ var backendOf = [2][]byte{[]byte(`name="backend" content="wasm"`), []byte(`name=
 
 // kinds are the types of the page's files, by how their names end.
 var kinds = map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+
+// Style is the page's style, for other pages that look like it.
+func Style() string { return text("style.css") }
+
+// Colours is a script with the function colour(text), which makes a fragment of a program with its words in the page's colours.
+func Colours() string {
+	return strings.ReplaceAll(text("highlight.js"), "export ", "") // a module, which a page of one file cannot load
+}
+
+// text is a file of the page, which is there.
+func text(name string) string {
+	data, err := fs.ReadFile(embedded, path.Join("page", name))
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
 
 // pageFile gives a file of the page and its type.
 func pageFile(name string) (data []byte, kind string, err error) {

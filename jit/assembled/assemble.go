@@ -45,6 +45,8 @@ type Code struct {
 	Registers, Spilled, Stack int
 	// Static is the shared memory that the module declares, in bytes, beside what a launch asks for.
 	Static int
+	// Text is what nvdisasm prints, with the places in the sources that the PTX names.
+	Text string
 	// Warnings are the assembler's, such as that products wait for one another (C7510 and its like).
 	Warnings []string
 }
@@ -60,7 +62,7 @@ var (
 
 // Assemble makes machine code of PTX for a target, as in "sm_90a", and reads it.
 func (t *Tools) Assemble(ctx context.Context, ptx, target string) (*Code, error) {
-	cubin, log, err := t.Assembler.Compile(ctx, []byte(ptx), target, cuda.CompileOptions{Verbose: true})
+	cubin, log, err := t.Assembler.Compile(ctx, []byte(ptx), target, cuda.CompileOptions{Verbose: true, LineInfo: true})
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +75,7 @@ func (t *Tools) Assemble(ctx context.Context, ptx, target string) (*Code, error)
 	if err := os.WriteFile(file, cubin, 0o600); err != nil {
 		return nil, err
 	}
-	text, err := exec.CommandContext(ctx, t.disassembler, "-c", "-ndf", file).Output()
+	text, err := exec.CommandContext(ctx, t.disassembler, "-c", "-ndf", "-g", file).Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.disassembler, err)
 	}
@@ -84,7 +86,7 @@ func (t *Tools) Assemble(ctx context.Context, ptx, target string) (*Code, error)
 	if len(kernels) != 1 {
 		return nil, fmt.Errorf("the module has %d kernels, must have one", len(kernels))
 	}
-	c := &Code{Kernel: kernels[0], Registers: number(registersUsed, log), Spilled: number(spillStores, log) + number(spillLoads, log),
+	c := &Code{Kernel: kernels[0], Text: string(text), Registers: number(registersUsed, log), Spilled: number(spillStores, log) + number(spillLoads, log),
 		Stack: number(stackFrame, log), Static: number(staticShared, log)}
 	for _, line := range strings.Split(log, "\n") {
 		if warning.MatchString(line) {

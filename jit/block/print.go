@@ -5,10 +5,14 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
+	"tilec/lang"
 )
 
 // String is the program's text form: that of its kernel, with what is decided noted below what it is about. Parse reads it back.
-func (p *Program) String() string {
+func (p *Program) String() string { return p.Listing().String() }
+
+// Listing is String, with the place in the source of each line that has one; a note has that of the operation that it is about.
+func (p *Program) Listing() lang.Listing {
 	t := &text{Program: p, tiles: map[*Tile]string{}}
 	return p.Func.Noted(func(op *ir.Op) []string { return t.noted(op, "") })
 }

@@ -104,7 +104,13 @@ func misfit(l spec.Layout, from, to int64) string {
 	if 8*l.Align < to {
 		return fmt.Sprintf("begins at an address that is no multiple of %d bytes", to/8)
 	}
-	if l.Contiguous || from == to {
+	if from == to {
+		return ""
+	}
+	if l.Order != nil {
+		return "has the elements of its last dimension at a distance"
+	}
+	if l.Contiguous {
 		return ""
 	}
 	if l.Inner != 1 {

@@ -56,7 +56,7 @@ func Explain(s *spec.Spec, t target.Machine) (*Explanation, error) {
 	}
 	e.Work = plan.WorkOf(l.uncut, t, size, l.Plan)
 	if t.IsGPU() {
-		p, err := l.blockProgram()
+		p, err := l.BlockProgram()
 		if err != nil {
 			return nil, err
 		}

@@ -335,14 +335,15 @@ func (l *Lowered) Reasons() string {
 // Block is the text of the kernel's block program (jit/block): what was decided of a block of threads before its code was written, as layouts,
 // instructions of products, loads that run ahead.
 func (l *Lowered) Block() (string, error) {
-	p, err := l.blockProgram()
+	p, err := l.BlockProgram()
 	if err != nil {
 		return "", err
 	}
 	return p.String(), nil
 }
 
-func (l *Lowered) blockProgram() (*block.Program, error) {
+// BlockProgram is what Block prints.
+func (l *Lowered) BlockProgram() (*block.Program, error) {
 	if l == nil || l.Plan == nil {
 		return nil, misuse.Unset("Lowered.Block", "the kernel is nothing that Lower gave")
 	}

@@ -76,6 +76,7 @@ func TestReport(t *testing.T) {
 	r := &run{blocks: 2, threads: 64, in: words(counting(64)...), outSize: 512, options: Options{Profile: true}}
 	r.clean(t, module(shared, strings.ReplaceAll(`
 	mad.wide.u32 %rd2, %r0, 4, %rd0;
+	.loc 1 7 2
 	ld.global.b32 %r2, [%rd2];
 	mov.u32 %r3, buffer;
 	mad.lo.u32 %r4, %r0, 8, %r3;
@@ -83,8 +84,12 @@ func TestReport(t *testing.T) {
 	mad.lo.u32 %r5, %r1, 64, %r0;
 	mad.wide.u32 %rd3, %r5, 4, %rd1;
 	setp.lt.u32 %p1, %r0, 16;
+	.loc 1 9 2
 	@%p1 st.global.b32 [%rd3], %r2;`, "\r", "")))
 	p := r.report
+	require.Equal(t, []LineCount{
+		{"", 0, 4 * 7, 4 * 7 * 32}, {"test.tile", 7, 4 * 7, 4 * 7 * 32}, {"test.tile", 9, 4 * 2, 2*16 + 4*32}, // the last has ret too
+	}, p.Lines)
 	require.Equal(t, 2, p.Blocks)
 	require.Equal(t, 64, p.Threads)
 	require.Equal(t, int64(4*16), p.WarpInstructions)

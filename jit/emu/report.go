@@ -1,6 +1,8 @@
 package emu
 
 import (
+	"sort"
+
 	"tilec/jit/emu/number"
 	"tilec/jit/emu/syntax"
 )
@@ -41,6 +43,8 @@ type Report struct {
 	// that is predicated off does not count as executing.
 	WarpInstructions, ThreadInstructions int64
 	Classes                              []ClassCount
+	// Lines are what the lines of the sources cost, in the order of their files' names and their numbers; what no line is known of has "" and 0.
+	Lines []LineCount
 	// Accesses are the instructions that touch global or shared memory, in program order.
 	Accesses []Access
 	// Bytes moved, by the program's own request.
@@ -53,6 +57,13 @@ type Report struct {
 // A ClassCount is how often instructions of a class were executed.
 type ClassCount struct {
 	Class          string
+	Warps, Threads int64
+}
+
+// A LineCount is how often instructions of a line of a source were executed.
+type LineCount struct {
+	File           string
+	Line           int
 	Warps, Threads int64
 }
 
@@ -192,15 +203,32 @@ func wavefronts(addresses *[warpSize]uint64, active uint32, size int) int {
 // fill turns the counts of all workers into the figures of the report.
 func (r *Report) fill(k *Kernel, counts []siteCount) {
 	var classes [classCount]ClassCount
+	type place struct {
+		file string
+		line int
+	}
+	lines := map[place]LineCount{}
 	for i := range counts {
 		c, s := &counts[i], k.code[i].site
 		r.WarpInstructions += int64(c.warps)
 		r.ThreadInstructions += int64(c.threads)
 		classes[s.class].Warps += int64(c.warps)
 		classes[s.class].Threads += int64(c.threads)
+		at := place{k.module.Files[s.file], s.line}
+		n := lines[at]
+		lines[at] = LineCount{at.file, at.line, n.Warps + int64(c.warps), n.Threads + int64(c.threads)}
 		r.access(k, s, "global", c.global, &r.GlobalRead, &r.GlobalWritten)
 		r.access(k, s, "shared", c.shared, &r.SharedRead, &r.SharedWritten)
 	}
+	for _, n := range lines {
+		if n.Warps > 0 {
+			r.Lines = append(r.Lines, n)
+		}
+	}
+	sort.Slice(r.Lines, func(i, j int) bool {
+		a, b := r.Lines[i], r.Lines[j]
+		return a.File < b.File || a.File == b.File && a.Line < b.Line
+	})
 	for i, c := range classes {
 		if c.Warps > 0 {
 			c.Class = classNames[i]

@@ -163,6 +163,14 @@ func oneShape(k *typed.Kernel, args []Value, made [][]int64, at lang.Span) error
 	return nil
 }
 
+// acrossRows reports a matrix that launches only read, of which the columns lie one behind the other without gaps: for them the matrix that has these as its rows.
+func (b *Bound) acrossRows(v *View) bool {
+	if v.Slot.Temp || v.Slot.Made || b.Inputs[v.Slot.Index].Inout || len(v.Shape) != 2 {
+		return false
+	}
+	return v.Shape[0] > 1 && v.Shape[1] > 1 && v.Strides[0] == 1 && v.Strides[1] == v.Shape[0]
+}
+
 // layout is what a launch knows of a tensor's place.
 func (b *Bound) layout(v *View) spec.Layout {
 	l := spec.Layout{Contiguous: v.Contiguous()}
@@ -176,6 +184,10 @@ func (b *Bound) layout(v *View) spec.Layout {
 		l.Align = b.Inputs[v.Slot.Index].Divisor(v.Offset)
 	}
 	if l.Contiguous {
+		return l
+	}
+	if b.acrossRows(v) {
+		l.Contiguous, l.Order = true, []int{1, 0}
 		return l
 	}
 	n := len(v.Shape)

@@ -86,7 +86,7 @@ func TestAPromptNeedsOneRowOfTheLastLayer(t *testing.T) {
 	last := strings.LastIndex(text, "= attention(")
 	require.Positive(t, last)
 	behind := text[last+strings.Index(text[last:], "\n"):]
-	assert.Equal(t, 4, strings.Count(behind, " = linear_f32(")+strings.Count(behind, " = head("))
+	assert.Equal(t, 4, strings.Count(behind, " = project(")+strings.Count(behind, " = head("))
 	assert.NotContains(t, behind, "[128, ")
 }
 

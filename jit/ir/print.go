@@ -12,11 +12,21 @@ import (
 
 // String is the kernel's text form. Parse reads it back, and what it reads
 // prints the same. Places in the source are not part of it.
-func (f *Func) String() string { return f.Noted(func(*Op) []string { return nil }) }
+func (f *Func) String() string { return f.print(noNotes).out.String() }
 
-// Noted is the text form with notes below what they are about: notes gives the lines of those about an operation, or about the kernel
-// where that is nil.
-func (f *Func) Noted(notes func(*Op) []string) string {
+// Listing is String, with the place in the source of each line that has one.
+func (f *Func) Listing() lang.Listing { return f.Noted(noNotes) }
+
+// Noted is Listing with notes below what they are about, whose places they have: notes gives the lines of those about an operation, or about
+// the kernel where that is nil.
+func (f *Func) Noted(notes func(*Op) []string) lang.Listing {
+	p := f.print(notes)
+	return lang.NewListing(p.out.String(), p.places)
+}
+
+func noNotes(*Op) []string { return nil }
+
+func (f *Func) print(notes func(*Op) []string) *printer {
 	p := &printer{f: f, notes: notes}
 	p.line("kernel @%s {", quote(f.Name))
 	p.depth++
@@ -28,7 +38,7 @@ func (f *Func) Noted(notes func(*Op) []string) string {
 	p.block(f.Body)
 	p.depth--
 	p.line("}")
-	return p.out.String()
+	return p
 }
 
 // String is the operation's text form on one line; of a `for` or an `if`, its head.
@@ -45,6 +55,9 @@ type printer struct {
 	notes func(*Op) []string
 	out   strings.Builder
 	depth int
+	// at is where the lines come from that are printed now, places where each line does.
+	at     lang.Span
+	places []lang.Span
 }
 
 // note prints the notes about an operation, or about the kernel.
@@ -58,6 +71,7 @@ func (p *printer) line(format string, args ...any) {
 	p.out.WriteString(strings.Repeat("  ", p.depth))
 	fmt.Fprintf(&p.out, format, args...)
 	p.out.WriteByte('\n')
+	p.places = append(p.places, p.at)
 }
 
 func (p *printer) declarations() {
@@ -79,8 +93,10 @@ func (p *printer) declarations() {
 		p.line("scalar %s : %s", define(s), s.Type)
 	}
 	for _, a := range f.Axes {
+		p.at = a.At
 		p.line("axis %s : %s", quote(a.Name), axis(a))
 	}
+	p.at = lang.Span{}
 	for _, name := range sortedKeys(f.Hints) {
 		p.line("hint %s = %d", quote(name), f.Hints[name])
 	}
@@ -236,7 +252,10 @@ func extent(a *Axis) string {
 }
 
 func (p *printer) block(b *Block) {
+	around := p.at
+	defer func() { p.at = around }()
 	for _, op := range b.Ops {
+		p.at = op.At
 		blocks := op.Blocks
 		if op.Fn != nil {
 			blocks = []*Block{op.Fn}

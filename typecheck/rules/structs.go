@@ -94,7 +94,7 @@ func (c *Checker) StructOf(m *Module, d *lang.StructDecl) *StructInfo {
 	return info
 }
 
-// fieldAttrs reads `@name("h.{i}.w")`, `@name("lm_head.weight" else "wte.weight")` and `@scale(w)`.
+// fieldAttrs reads `@name("h.{i}.w")`, `@name("lm_head.weight" else "wte.weight")`, `@transposed` and `@scale(w)`.
 func (c *Checker) fieldAttrs(f *lang.Field, field *typed.GField) {
 	c.Attributes(f.Attrs, "a field", lang.OnField, map[string]AttrRule{"name": func(a *lang.Attr) {
 		if len(a.Args) == 1 && a.Args[0].Name == nil {
@@ -104,6 +104,11 @@ func (c *Checker) fieldAttrs(f *lang.Field, field *typed.GField) {
 		}
 		c.Errorf(lang.ErrAttribute, a.Place, "@name takes the name of a checkpoint's tensor, as in `@name(\"h.{i}.ln_1.weight\")`").
 			Help("a tensor that may be tied to another: `@name(\"lm_head.weight\" else \"wte.weight\")`")
+	}, "transposed": func(a *lang.Attr) {
+		c.NoArgs(func() { field.Transposed = true })(a)
+		if t := field.Type; t.Kind != typed.GTensor || len(t.Shape) != 2 {
+			c.Errorf(lang.ErrAttribute, a.Place, "@transposed is for a matrix, and %s is %s", f.Name.Name, t)
+		}
 	}, "scale": func(a *lang.Attr) {
 		if len(a.Args) == 1 && a.Args[0].Name == nil {
 			if n, ok := a.Args[0].Value.(*lang.NameExpr); ok {

@@ -43,6 +43,8 @@ type GField struct {
 	// Names are the texts of @name: the checkpoint tensor that fills the field, with `{i}` for the index in the enclosing
 	// array, and the one that it is in checkpoints that tie both (`"lm_head.weight" else "wte.weight"`). Nil without @name.
 	Names []string
+	// Transposed: the checkpoint's tensor has the field's two dimensions in the other order (`@transposed`).
+	Transposed bool
 	// ScaleOf is the field whose elements this one multiplies, one for all that stand behind an index of its own
 	// (`@scale(w)`); "" for none.
 	ScaleOf string

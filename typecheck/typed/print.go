@@ -1,7 +1,6 @@
 package typed
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -13,8 +12,17 @@ import (
 // Write writes a typed program for people to read: every expression with
 // its operation, every binding with its element type and axes.
 func Write(w io.Writer, p *Program) error {
-	out := &printer{w: bufio.NewWriter(w)}
+	_, err := io.WriteString(w, Listing(p).String())
+	return err
+}
+
+// Listing is what Write writes, with the place in the source of each line that has one.
+func Listing(p *Program) lang.Listing {
+	out := &printer{}
 	for _, s := range p.Structs {
+		if s.Decl != nil { // a test's program has no declarations
+			out.at = s.Decl.Name.Span()
+		}
 		out.line("struct %s {", s.Name)
 		for _, f := range s.Fields {
 			out.line("  %s: %s", f.Name, f.Type)
@@ -28,20 +36,36 @@ func Write(w io.Writer, p *Program) error {
 		out.graph(g)
 	}
 	for _, t := range p.Tests {
+		if t.Decl != nil {
+			out.at = t.Decl.Span()
+		}
 		out.line("test %q {", t.Name)
 		out.graphBody(t.Graph.Body, nil)
 		out.line("}")
 	}
-	return out.w.Flush()
+	return out.listing()
+}
+
+// KernelListing is the part of Listing that is of a kernel.
+func KernelListing(k *Kernel) lang.Listing {
+	out := &printer{}
+	out.kernel(k)
+	return out.listing()
 }
 
 type printer struct {
-	w     *bufio.Writer
+	out   strings.Builder
 	depth int
+	// at is where the lines come from that are printed now, places where each line does.
+	at     lang.Span
+	places []lang.Span
 }
 
+func (p *printer) listing() lang.Listing { return lang.NewListing(p.out.String(), p.places) }
+
 func (p *printer) line(format string, args ...any) {
-	fmt.Fprintf(p.w, "%s%s\n", strings.Repeat("  ", p.depth), fmt.Sprintf(format, args...))
+	fmt.Fprintf(&p.out, "%s%s\n", strings.Repeat("  ", p.depth), fmt.Sprintf(format, args...))
+	p.places = append(p.places, p.at)
 }
 
 func genericsText(types []*TypeParam, consts []*size.Symbol) string {
@@ -66,18 +90,25 @@ func (p *printer) kernel(k *Kernel) {
 	for _, x := range k.Outputs {
 		outs = append(outs, paramText(x))
 	}
+	if k.Decl != nil {
+		p.at = k.Decl.Name.Span()
+	}
 	p.line("kernel %s%s(%s) -> %s {", k.Name, genericsText(k.TypeParams, k.Consts), strings.Join(params, ", "), strings.Join(outs, ", "))
+	head := p.at
 	p.depth++
 	for i, part := range k.Launches() {
+		p.at = head
 		if i > 0 {
 			p.line("then")
 		}
 		for _, a := range part.Axes {
+			p.at = a.At
 			p.line("%s", axisLine(a))
 		}
 		p.body(part.Body)
 	}
 	p.depth--
+	p.at = head
 	p.line("}")
 }
 
@@ -116,7 +147,10 @@ func (p *printer) body(b *Body) {
 	if b == nil {
 		return
 	}
+	around := p.at
+	defer func() { p.at = around }()
 	for _, s := range b.Stmts {
+		p.at = placeOf(s)
 		switch s := s.(type) {
 		case *Let:
 			names := make([]string, len(s.Locals))
@@ -164,8 +198,36 @@ func (p *printer) body(b *Body) {
 		}
 	}
 	for _, r := range b.Results {
+		p.at = spanOf(r)
 		p.value("=> ", r)
 	}
+}
+
+// spanOf is the place of an expression; the zero Span of none.
+func spanOf(e interface{ Span() lang.Span }) lang.Span {
+	if e == nil {
+		return lang.Span{}
+	}
+	return e.Span()
+}
+
+// placeOf is the place of a statement in the source.
+func placeOf(s Stmt) lang.Span {
+	switch s := s.(type) {
+	case *Let:
+		return s.At
+	case *Store:
+		return s.At
+	case *Print:
+		return s.At
+	case *Assert:
+		return s.At
+	case *StaticAssert:
+		return s.At
+	case *Do:
+		return spanOf(s.X)
+	}
+	panic(Unknown(s))
 }
 
 func argsText(xs []Expr) string {
@@ -353,11 +415,9 @@ func exprsText(xs []Expr) string {
 
 // flat is a body on one line.
 func flat(b *Body) string {
-	var text strings.Builder
-	p := &printer{w: bufio.NewWriter(&text)}
+	p := &printer{}
 	p.body(b)
-	p.w.Flush()
-	return strings.Join(strings.Fields(text.String()), " ")
+	return strings.Join(strings.Fields(p.out.String()), " ")
 }
 
 func (p *printer) graph(g *Graph) {
@@ -372,6 +432,9 @@ func (p *printer) graph(g *Graph) {
 	for _, x := range g.Outputs {
 		outs = append(outs, x.Name+": "+x.Type.String())
 	}
+	if g.Decl != nil {
+		p.at = g.Decl.Name.Span()
+	}
 	p.line("graph %s%s(%s) -> %s {", g.Name, genericsText(g.TypeParams, g.Consts), strings.Join(params, ", "), strings.Join(outs, ", "))
 	p.graphBody(g.Body, nil)
 	p.line("}")
@@ -379,7 +442,10 @@ func (p *printer) graph(g *Graph) {
 
 func (p *printer) graphBody(stmts []GStmt, results []GExpr) {
 	p.depth++
+	around := p.at
+	defer func() { p.at = around }()
 	for _, s := range stmts {
+		p.at = graphPlaceOf(s)
 		switch s := s.(type) {
 		case *GLet:
 			names := make([]string, len(s.Locals))
@@ -405,9 +471,25 @@ func (p *printer) graphBody(stmts []GStmt, results []GExpr) {
 		}
 	}
 	for _, r := range results {
+		p.at = spanOf(r)
 		p.graphValue("=> ", r)
 	}
 	p.depth--
+}
+
+// graphPlaceOf is the place of a graph's statement in the source.
+func graphPlaceOf(s GStmt) lang.Span {
+	switch s := s.(type) {
+	case *GLet:
+		return s.At
+	case *GAssign:
+		return s.At
+	case *GDo:
+		return spanOf(s.X)
+	case *GCheck:
+		return spanOf(s.A)
+	}
+	panic(Unknown(s))
 }
 
 func (p *printer) graphValue(head string, e GExpr) {
@@ -503,13 +585,12 @@ func graphText(e GExpr) string {
 		}
 		return rule + " : " + e.Type.String()
 	case *GIf:
-		var then, other strings.Builder
-		for i, body := range []GBody{e.Then, e.Else} {
-			p := &printer{w: bufio.NewWriter([]*strings.Builder{&then, &other}[i])}
+		flat := func(body GBody) string {
+			p := &printer{}
 			p.graphBody(body.Stmts, body.Results)
-			p.w.Flush()
+			return strings.Join(strings.Fields(p.out.String()), " ")
 		}
-		return "if " + graphText(e.Cond) + " { " + strings.Join(strings.Fields(then.String()), " ") + " } else { " + strings.Join(strings.Fields(other.String()), " ") + " }"
+		return "if " + graphText(e.Cond) + " { " + flat(e.Then) + " } else { " + flat(e.Else) + " }"
 	}
 	panic(Unknown(e))
 }

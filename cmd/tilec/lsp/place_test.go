@@ -28,7 +28,7 @@ func TestCompletionByPlace(t *testing.T) {
 	require.Equal(t, []string{"N", "K", "M"}, complete("    let acc = gelu", "    let s = for d in K"))
 	require.NotEqual(t, []string{"N", "K", "M"}, complete("tune BM in |{", ""))
 	require.Equal(t, []string{"latency", "evict_first", "evict_last", "evict_normal", "no_allocate"}, complete("mma(x[i, k]|", " @"))
-	require.Equal(t, []string{"name", "scale"}, complete("    g: T[N]|", " @"))
+	require.Equal(t, []string{"name", "transposed", "scale"}, complete("    g: T[N]|", " @"))
 	require.Contains(t, complete("|kernel product", "@"), "warps")
 	require.NotContains(t, complete("|kernel product", "@"), "latency")
 	require.Equal(t, []string{"T = ", "x = ", "w = ", "eps = "}, complete("    y = |product", "product(")[:4])

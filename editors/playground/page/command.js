@@ -1,4 +1,4 @@
-// One command from its start to its end, on either backend.
+// One command from its words to its end, on either backend.
 
 // run gives the exit code, null when it was stopped or took too long, and the texts of stdout and stderr. begun is told what is running,
 // for who wants to stop it.
@@ -15,3 +15,6 @@ export async function run(backend, args, { files, limit = 20, begun = () => {} }
     clearTimeout(timer);
     return { code, stdout: text[1], stderr: text[2], late };
 }
+
+// words cuts a text into the words of a command line, between spaces that stand in no quotes: N=64 'x=[[1, 3]]'.
+export const words = text => (text.match(/(?:'[^']*'|[^\s'])+/g) ?? []).map(w => w.replaceAll("'", ""));

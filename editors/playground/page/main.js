@@ -1,12 +1,12 @@
 // The page: what is written, what is chosen, and what is shown of it.
 
-import { run } from "./command.js";
+import { run, words } from "./command.js";
 import { Editor } from "./editor.js";
 import { decode } from "./highlight.js";
 import { LanguageServer, editsOf } from "./languageserver.js";
 import { NativeBackend } from "./native.js";
 import { pack, unpack } from "./share.js";
-import { file, linksOf, missing, placeIn, ptxArgs, stages } from "./stages.js";
+import { failed, missing, placeIn, stages } from "./stages.js";
 import { WasmBackend } from "./wasm.js";
 
 const $ = id => document.getElementById(id);
@@ -16,13 +16,13 @@ const element = (tag, properties = {}, ...children) => {
     return e;
 };
 
+const file = "main.tile"; // the program's
 const compileLimit = 20; // seconds that a stage may take
 const state = { tab: "ptx", function: "", kind: "", arguments: "", device: "cpu", check: false, debug: false, limit: 20 };
 let backend, server, hasErrors = false, problems = [], functions = [];
 let answers = new Map(); // of commands, by what they were asked with, of this text
 
 const say = text => { $("status").textContent = text; };
-const words = text => text.trim() === "" ? [] : text.trim().match(/(?:'[^']*'|[^\s'])+/g).map(w => w.replaceAll("'", ""));
 
 const editor = new Editor($("editor"), {
     change() {
@@ -134,13 +134,13 @@ function busy(running, args) {
     say(runs.size > 0 ? "tilec " + [...runs.keys()].at(-1).join(" ") : `ready, the compiler runs ${backend.name}`);
 }
 
-const selection = () => ({ function: state.function, kind: state.kind, target: $("target").value, sizes: words($("sizes").value) });
+const selection = () => ({ file, function: state.function, kind: state.kind, target: $("target").value, sizes: words($("sizes").value) });
 
 // askWithSizes is ask, and fills in sizes that the program does not say and the user has not given.
 async function askWithSizes(args) {
     for (let tries = 0; ; tries++) {
         const text = editor.value, asked = args(selection()), r = await ask(asked);
-        const more = r.code && tries < 32 ? missing(r.stderr) : null;
+        const more = r.code && tries < 32 ? missing(r.stdout + r.stderr) : null;
         if (!more || editor.value !== text) return r;
         if (!words($("sizes").value).some(w => w.split("=")[0] === more.split("=")[0])) $("sizes").value = [...words($("sizes").value), more].join(" ");
         else if (asked.join("\0") === args(selection()).join("\0")) return r; // what is there does not help
@@ -160,18 +160,12 @@ async function showStage() {
     const r = await askWithSizes(s => stage.args(s));
     if (mine !== shown) return;
     if (r.code !== 0) return paint(failure(r, compileLimit));
-    let links = { lines: [], values: new Map(), stores: new Map() };
-    if (state.kind === "kernel") {
-        const ptx = await ask(ptxArgs(selection()));
-        if (mine !== shown) return;
-        if (ptx.code === 0) links = linksOf(ptx.stdout);
-    }
-    paint(stage.lines(r, links, editor.value));
+    paint(stage.lines(r.stdout, file));
 }
 
 const failure = (r, limit) => r.late ? [{ text: `Stopped after ${limit} s.`, kind: "note" }]
     : r.code === null ? [{ text: "Stopped.", kind: "note" }]
-    : r.stderr.trimEnd().split("\n").map(text => ({ text, source: placeIn(text), kind: "wrong" }));
+    : failed(r, file);
 
 // paint shows lines in the pane; before are elements on top of them.
 function paint(lines, before = []) {
@@ -277,7 +271,7 @@ async function runNow(what) {
     keepInAddress();
     if (r.code === null) return paint(r.late ? [{ text: `Stopped after ${state.limit} s. Does a loop never end? Smaller sizes take less.`, kind: "note" }] : failure(r));
     const answer = r.stdout.trim().split("\n").filter(Boolean).map(line => JSON.parse(line));
-    paint(r.stderr.trimEnd().split("\n").filter(Boolean).map(text => ({ text, source: placeIn(text) })), what === "test" ? tested(answer) : results(answer[0] ?? {}));
+    paint(r.stderr.trimEnd().split("\n").filter(Boolean).map(text => ({ text, source: placeIn(text, file) })), what === "test" ? tested(answer) : results(answer[0] ?? {}));
 }
 
 const table = (head, rows) => element("table", {}, element("tr", {}, ...head.map(h => element("th", { textContent: h }))), ...rows.map(cells => element("tr", {}, ...cells.map(c => element("td", { textContent: c ?? "" })))));

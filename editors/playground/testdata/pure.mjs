@@ -4,15 +4,9 @@ import { load } from "./node.mjs";
 
 const folder = process.argv[2];
 
-const { differences } = await load(folder, "differences.js");
-assert.deepEqual(differences("a\nb\nc\nd", "a\nx\nc\nd\ne"), [[" ", "a"], ["-", "b"], ["+", "x"], [" ", "c"], [" ", "d"], ["+", "e"]]);
-assert.deepEqual(differences("a", "a"), [[" ", "a"]]);
-for (let n = 0; n < 200; n++) { // whatever the texts, both can be told from their differences
-    const text = () => Array.from({ length: Math.floor(Math.random() * 9) + 1 }, () => "abc"[Math.floor(Math.random() * 3)]).join("\n");
-    const a = text(), b = text(), d = differences(a, b);
-    assert.equal(d.filter(([s]) => s !== "+").map(([, l]) => l).join("\n"), a);
-    assert.equal(d.filter(([s]) => s !== "-").map(([, l]) => l).join("\n"), b);
-}
+const { words } = await load(folder, "command.js");
+assert.deepEqual(words(" N=64  'x=[[1, 3]]' "), ["N=64", "x=[[1, 3]]"]);
+for (const nothing of ["", " ", "'"]) assert.deepEqual(words(nothing), []);
 
 const { pack, unpack } = await load(folder, "share.js");
 const state = { source: "kernel é → 𝕏\n".repeat(50), sizes: "N=4" };
@@ -22,20 +16,18 @@ assert.ok(text.length < 200);
 assert.deepEqual(await unpack(text), state);
 for (const bad of ["", "1", "1????", "2abc", text.slice(0, -9), await pack({ sizes: "" })]) assert.equal(await unpack(bad), null, bad);
 
-const { linksOf, missing, placeIn, stages } = await load(folder, "stages.js");
-const links = linksOf('    mov.u32 %r1;\n    .loc 1 7 5\n    // %3 = load x %1 : f32{i}\n    ld;\n    .loc 2 9 1\n    // %4 = exp %3\n    ex2;\n    .loc 1 8 5\n    // store z %0 %3\n    st;\n}\n.file 1 "main.tile"\n.file 2 "std/nn.tile"\n');
-assert.deepEqual(links.lines.slice(0, 11), [undefined, 6, 6, 6, undefined, undefined, undefined, 7, 7, 7, undefined]);
-const ir = stages.find(s => s.id === "ir").lines({ stdout: "body:\n  %3 = load %x[%1] : f32{i}\n  %4 = exp %3\n  store %z[%0] = %4\n" }, links);
-assert.deepEqual(ir.map(l => l.source), [undefined, 6, undefined, 7]);
-const passes = stages.find(s => s.id === "passes").lines({ stderr: "// ir: f, after cse\na\nb\n\n// ir: f, after dce\na\nc\n\n" }, links);
-assert.deepEqual(passes.map(l => [l.kind, l.text]), [["title", "f, after cse"], [undefined, "a"], [undefined, "b"], ["title", "f, after dce"], [undefined, "  a"], ["removed", "- b"], ["added", "+ c"]]);
-const built = stages.find(s => s.id === "passes").lines({ stderr: "// ir: f, after build\na\n\n" }, links);
-assert.deepEqual(built.map(l => l.text), ["f, as it is built", "a"]);
-const graph = stages.find(s => s.id === "graph").lines({ stdout: "graph g, 2 launches\n  %0 = f(x)\n  %1 = f(x)\nafter cse:\ngraph g, 1 launches\n  %0 = f(x)\n" });
-assert.deepEqual(graph.map(l => [l.kind, l.text]), [["title", "as it is bound"], [undefined, "graph g, 2 launches"], [undefined, "  %0 = f(x)"], [undefined, "  %1 = f(x)"],
-    ["title", "after cse"], ["removed", "- graph g, 2 launches"], ["added", "+ graph g, 1 launches"], [undefined, "    %0 = f(x)"], ["removed", "-   %1 = f(x)"]]);
-assert.equal(placeIn("  main.tile:7  ld.global"), 6);
-assert.equal(placeIn("compile 3 ms"), undefined);
+const { failed, missing, placeIn, stages } = await load(folder, "stages.js");
+const linesOf = (id, answer) => stages.find(s => s.id === id).lines(typeof answer === "string" ? answer : JSON.stringify(answer), "main.tile");
+const ir = linesOf("ir", { stage: "ir", units: [{ name: "f", text: "body:\n  %3 = load\n", lines: [0, 7] }, { name: "g", text: "body:\n" }] });
+assert.deepEqual(ir, [{ text: "body:", source: undefined }, { text: "  %3 = load", source: 6 }, { text: "body:", source: undefined }]);
+const passes = linesOf("passes", { units: [{ name: "f", text: "// f, as it is built\na\nb\n// f, after dce\n  a\n- b\n+ c\n", lines: [0, 1, 2, 0, 1, 2, 3] }] });
+assert.deepEqual(passes.map(l => [l.kind, l.text, l.source]), [["title", "f, as it is built", undefined], [undefined, "a", 0], [undefined, "b", 1],
+    ["title", "f, after dce", undefined], [undefined, "  a", 0], ["removed", "- b", 1], ["added", "+ c", 2]]);
+assert.deepEqual(linesOf("plan", "f\n  main.tile:3 pinned\n").map(l => l.source), [undefined, 2]);
+assert.deepEqual(failed({ stdout: '{"errors":[{"file":"main.tile","line":4,"message":"no","notes":["why"]}]}', stderr: "" }, "main.tile"), [{ text: "main.tile:4: no", source: 3, kind: "wrong" }, { text: "  why" }]);
+assert.deepEqual(failed({ stdout: "", stderr: "tilec: main.tile:2 is wrong\n" }, "main.tile"), [{ text: "tilec: main.tile:2 is wrong", source: 1, kind: "wrong" }]);
+assert.equal(placeIn("  main.tile:7  ld.global", "main.tile"), 6);
+assert.equal(placeIn("compile 3 ms", "main.tile"), undefined);
 assert.equal(missing("error[E0903]: the size of dimension N of f is not known: give it, as in N=1024"), "N=64");
 assert.equal(missing("error[E0302]: wrong"), null);
 

@@ -1,6 +1,10 @@
-// The VS Code client: it starts `tilec lsp` and leaves everything else to it.
+// The VS Code client: it starts `tilec lsp`, and has commands, tasks and tests that run `tilec`.
 import * as vscode from "vscode";
 import { LanguageClient, LanguageClientOptions, ServerOptions } from "vscode-languageclient/node";
+import { program } from "./command";
+import * as stages from "./stages";
+import * as tasks from "./tasks";
+import * as tests from "./tests";
 
 let client: LanguageClient | undefined;
 
@@ -13,6 +17,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       }
     }),
   );
+  stages.register(context);
+  tasks.register(context);
+  tests.register(context);
   await start();
 }
 
@@ -21,7 +28,7 @@ export async function deactivate(): Promise<void> {
 }
 
 async function start(): Promise<void> {
-  const command = vscode.workspace.getConfiguration("tilec").get<string>("path", "tilec");
+  const command = program();
   const server: ServerOptions = { command, args: ["lsp"] };
   const options: LanguageClientOptions = {
     documentSelector: [
@@ -30,6 +37,11 @@ async function start(): Promise<void> {
     ],
     // A file that is imported may be changed by another program.
     synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher("**/*.tile") },
+    middleware: {
+      // The lens "Show PTX" shows what the command does: beside the source, with lines that know each other.
+      executeCommand: (name, args, next) =>
+        name === "tilec.lsp.ptx" ? stages.show(stages.ptx, { uri: vscode.Uri.file(args[0]), name: args[1], kind: "kernel" }) : next(name, args),
+    },
   };
   client = new LanguageClient("tilec", "Tile", server, options);
   try {

@@ -60,12 +60,21 @@ const cases = [
   ["let q: f8e4m3", "f8e4m3", "support.type.tile"],
   ["let (_, b) = p", "_", "variable.language.tile"],
   ["kernel k<T: any>(x: T[N])", "any", "support.type.tile"],
+  ["let row = x[i, j]", "row", "variable.other.tile"],
+  ["let größe = x[i, j]", "größe", "variable.other.tile"],
 ];
 
 // Each line of divisions.txt says what its `//` are, D a division and C the beginning of a comment, as the compiler
 // has it: a test of the parser reads the same file.
 function divisions(text) {
   return text.split("\n").filter((l) => l !== "").map((l) => ({ want: l.slice(0, 4).trim(), line: l.slice(4) }));
+}
+
+// Programs of the repository, in which everything but space has a scope.
+function programs() {
+  const repository = path.join(root, "..", "..");
+  return ["stdlib", "gpt", "testdata/examples", "docs/tutorial"].flatMap((folder) =>
+    fs.readdirSync(path.join(repository, folder)).filter((f) => f.endsWith(".tile")).map((f) => path.join(repository, folder, f)));
 }
 
 async function main() {
@@ -101,6 +110,20 @@ async function main() {
     }
     assert.strictEqual(got, want, line);
   }
+  let count = 0;
+  for (const program of programs()) {
+    let state = INITIAL;
+    for (const [n, line] of fs.readFileSync(program, "utf8").split("\n").entries()) {
+      const { tokens, ruleStack } = grammar.tokenizeLine(line, state);
+      state = ruleStack;
+      for (const t of tokens) {
+        const piece = line.slice(t.startIndex, t.endIndex);
+        assert.ok(t.scopes.length > 1 || piece.trim() === "", `${program}:${n + 1}: ${piece} has no scope`);
+        count++;
+      }
+    }
+  }
+  assert.ok(count > 10000, `${count} pieces of programs are few`);
   console.log(`${cases.length} scopes and ${lines.length} lines with // are right`);
 }
 

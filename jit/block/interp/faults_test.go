@@ -83,7 +83,9 @@ func TestFaultsAreFound(t *testing.T) {
 		{"the last product is not waited for", byProducer, func(p *block.Program) { pipeline(p).Schedule.End = nil },
 			"while the product that makes it is under way", "%11 is not waited for behind the loop"},
 		{"a stage has too little room", byProducer, func(p *block.Program) { pipeline(p).Copies[0].Tile.Extents[1] /= 2 },
-			"which has", "have 16384 bytes in rows of 128, and the tile 8192"},
+			"which has", "has room for 64 of 128 positions along i"},
+		{"a copy brings more boxes than its stage has room for", byProducer, func(p *block.Program) { pipeline(p).Copies[0].Box.Map.Box[1] *= 2 },
+			"which has", "have 32768 bytes in rows of 128, and the tile 16384"},
 		{"a box lies otherwise than its tile", byProducer, func(p *block.Program) { pipeline(p).Copies[0].Tile.Swizzle = 4 },
 			"the tile IR gives", "does not lie as boxes do"},
 		{"a box has its dimensions swapped", byProducer, func(p *block.Program) {
@@ -95,7 +97,11 @@ func TestFaultsAreFound(t *testing.T) {
 		{"too few copies are waited for", byThreads, func(p *block.Program) { find(pipeline(p).Schedule.Step, block.AwaitCopies).UnderWay++ },
 			"before it has waited for the copies", "whose copies were not waited for"},
 		{"there are too few stages", byThreads, func(p *block.Program) { pipeline(p).Stages-- },
-			"reads stage 0", "and has the copies of step 2"},
+			"reads stage 0", "loads run 2 steps ahead in 2 stages"},
+		{"there are too few stages for the schedule", byThreads, func(p *block.Program) {
+			pipeline(p).Stages--
+			pipeline(p).Ahead--
+		}, "reads stage 0", "and has the copies of step 2"},
 		{"copies run too far ahead", byThreads, func(p *block.Program) {
 			s := &pipeline(p).Schedule
 			find(s.Step, block.StartCopies).Step++

@@ -1,0 +1,1 @@
+autocmd BufRead,BufNewFile *.tile setfiletype tile
