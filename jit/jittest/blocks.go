@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"tilec/jit/backend"
 	"tilec/jit/backend/cpu"
@@ -25,9 +26,10 @@ type Blocks struct {
 	machine target.Machine
 	// Most is how many blocks a launch has at most that is interpreted, 0 for any number.
 	Most int64
-	// Every is one of how many launches is interpreted, 0 for all: of the others, the block programs are read back and verified.
+	// Every is one of how many launches is interpreted, 0 for all: of the others, the block programs are verified, and one of readBackEvery is read back.
 	Every int
 
+	compiled    atomic.Int64
 	mu          sync.Mutex
 	launches    int
 	interpreted int
@@ -36,6 +38,9 @@ type Blocks struct {
 
 // mostBlocks keeps a launch to a second or so.
 const mostBlocks = 300
+
+// readBackEvery is of how many programs one is read from its text, where not all launches are interpreted.
+const readBackEvery = 4
 
 // NewBlocks is such a device for a machine.
 func NewBlocks(machine target.Machine) *Blocks {
@@ -63,8 +68,11 @@ func (d *Blocks) Compile(c *backend.Code, t backend.Tools) (backend.Executable, 
 	if err := p.Verify(); err != nil {
 		return nil, fmt.Errorf("the block program of %s is wrong: %w", c.Func.Name, err)
 	}
-	if p, err = ReadBack(p); err != nil {
-		return nil, err
+	// Where some launches are interpreted, some programs are read from their text: as many kinds as there are are met anyway.
+	if n := d.compiled.Add(1); d.Every <= 1 || n%readBackEvery == 0 {
+		if p, err = ReadBack(p); err != nil {
+			return nil, err
+		}
 	}
 	k := &blockKernel{device: d, program: p, f: c.Func, params: c.Func.Params()}
 	// To the CPU, rows in shared memory are scratch memory as any other.
