@@ -13,6 +13,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/fuzz"
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // kernelOptions are the flags of `tilec run` for kernels and graphs.
@@ -34,6 +35,23 @@ func (o *kernelOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.check, "check", false, "judge every element by the bound that it has; one beyond it exits with 1")
 }
 
+// named finds a kernel or graph of a file, and reads the arguments that stand behind the name on the command line.
+func (a *app) named(path, name string, texts []string) (*jit.Function, *typed.Program, []*argument, error) {
+	args, err := parseArguments(texts)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	program, err := a.load(path)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f, err := jit.FindFunction(program, name)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, program, args, nil
+}
+
 // runNamed runs one kernel or graph of a file.
 func (a *app) runNamed(path, name string, texts []string, run runOptions, o kernelOptions) error {
 	out, err := openOut(o.out)
@@ -43,17 +61,9 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if strings.Contains(name, "=") {
 		return usageError{fmt.Errorf("%q stands where the name of a kernel or graph must", name)}
 	}
-	args, err := parseArguments(texts)
+	target, _, args, err := a.named(path, name, texts)
 	if err != nil {
 		return err
-	}
-	program, err := a.load(path)
-	if err != nil {
-		return err
-	}
-	target, err := jit.FindFunction(program, name)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
 	}
 	b := newBinding(target, run.seed, func(format string, args ...any) { a.say("note: "+format, args...) })
 	if err := b.give(args); err != nil {

@@ -88,17 +88,9 @@ func (a *app) reportKernel(path, name string, texts []string, o reportOptions) e
 			return err
 		}
 	}
-	args, err := parseArguments(texts)
+	function, program, args, err := a.named(path, name, texts)
 	if err != nil {
 		return err
-	}
-	program, err := a.load(path)
-	if err != nil {
-		return err
-	}
-	function, err := jit.FindFunction(program, name)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
 	}
 	if function.Graph != nil {
 		return usageError{fmt.Errorf("a report is of a kernel, and %s is a graph: `tilec explain` explains graphs", name)}

@@ -73,17 +73,9 @@ for the test that judges the planner without a GPU.`,
 
 // tune measures the plans of a kernel.
 func (a *app) tune(path, name string, texts []string, o tuneOptions) error {
-	args, err := parseArguments(texts)
+	function, _, args, err := a.named(path, name, texts)
 	if err != nil {
 		return err
-	}
-	program, err := a.load(path)
-	if err != nil {
-		return err
-	}
-	function, err := jit.FindFunction(program, name)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
 	}
 	if function.Graph != nil {
 		return usageError{fmt.Errorf("%s is a graph: tune the kernels that it calls", name)}

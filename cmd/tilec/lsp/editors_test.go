@@ -3,7 +3,6 @@ package lsp
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -97,17 +96,6 @@ func TestEditorWords(t *testing.T) {
 			assert.Regexp(t, element, d)
 		}
 	})
-}
-
-// TestVimDivisions asks Vim's colours what each // is.
-func TestVimDivisions(t *testing.T) {
-	if _, err := exec.LookPath("vim"); err != nil {
-		t.Skip("there is no vim to colour lines with")
-	}
-	cmd := exec.Command("vim", "-es", "-Nu", "NONE", "-i", "NONE", "-S", "divisions.vim")
-	cmd.Dir = "../../../editors/vim/test"
-	out, err := cmd.CombinedOutput()
-	assert.NoError(t, err, "%s", out)
 }
 
 // escaped is \b, \s and \p{L} in a pattern: no words.
