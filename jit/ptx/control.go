@@ -33,6 +33,11 @@ func (k *kernel) loop(op *ir.Op) {
 	if shared {
 		k.sharing = op
 	}
+	// What the threads themselves copy for the first steps is on its way while they lay out what all steps take.
+	var stages *pipeline
+	if x := k.Pipelines[op]; x != nil && !x.Produced && k.alone(op) {
+		stages = k.newPipeline(op, lo, hi, step)
+	}
 	k.hoist(op)
 	carried := make([][]asm.Reg, len(inits))
 	for i, regs := range inits {
@@ -45,7 +50,9 @@ func (k *kernel) loop(op *ir.Op) {
 	position := a.Reg(lo.Class)
 	k.a.Move(position, lo)
 
-	stages := k.newPipeline(op, lo, hi, step)
+	if stages == nil {
+		stages = k.newPipeline(op, lo, hi, step)
+	}
 	if stages.Overlap != nil {
 		k.forwardsOverlapped(op, stages, carried, position, hi)
 	} else if op.Reverse {
@@ -255,6 +262,25 @@ func (k *kernel) moveAll(carried, next [][]asm.Reg) {
 			}
 		}
 	}
+}
+
+// alone reports a kernel's only loop, with all of its products: what lies in shared memory for its steps lies above its stages, and is gone with them.
+func (k *kernel) alone(loop *ir.Op) bool {
+	loops, products := 0, 0
+	count := func(op *ir.Op) bool {
+		switch {
+		case op.Code == lang.OpFor:
+			loops++
+		case k.Products[op] != nil:
+			products++
+		}
+		return true
+	}
+	loop.Blocks[0].Walk(count)
+	inside := products
+	loops, products = 0, 0
+	k.Func.Walk(count)
+	return loops == 1 && products == inside
 }
 
 // hoist computes before a loop what its body takes from outside in another
