@@ -87,9 +87,8 @@ func (p *Program) knownAtStart(dims []DimAccess) bool {
 	return true
 }
 
-// fewRegisters is the most registers of a thread for a load that is asked for early, and manyRegisters for all of them: of a kernel that reduces what it loads
-// step by step before its product, as one that joins parts of attention, each reduction would else wait for memory once more.
-const fewRegisters, manyRegisters = 32, 96
+// fewRegisters is the most registers of a thread for a load that is asked for early.
+const fewRegisters = 8
 
 // loadEarly finds what a block loads outside of loops, beside the operands of products: the time of these loads goes by together.
 // With products, it is worth the registers where warps share the depth, which takes few.
@@ -98,39 +97,13 @@ func (p *Program) loadEarly() {
 	for _, c := range p.Products {
 		shared = shared || c.Parts > 1
 	}
-	left := manyRegisters
 	for _, op := range p.Func.Body.Ops {
 		ahead := slices.ContainsFunc(p.Constants, func(c *Constant) bool { return c.Load == op })
 		if shared && !ahead && op.Code == lang.OpLoad && op.Tensor.ReadOnly() && op.Else() == nil && !op.Result().Type.IsScalar() && !p.OnDemand(op) &&
-			p.placedAtStart(op) {
-			if n := p.Homes[op.Result()].Regs() * max(op.Tensor.DType.Size()/4, 1); n <= fewRegisters && n <= left {
-				p.Early = append(p.Early, op)
-				left -= n
-			}
+			p.Homes[op.Result()].Regs() <= fewRegisters && p.knownAtStart(p.Access(op)) {
+			p.Early = append(p.Early, op)
 		}
 	}
-}
-
-// placedAtStart reports a load of which a block knows at its start where the elements lie: by its own positions, and what is computed of these alone.
-func (p *Program) placedAtStart(op *ir.Op) bool {
-	for _, d := range p.Access(op) {
-		if d.Gather && !p.ofPositions(d.Index) || !d.Gather && !p.knownAtStart([]DimAccess{d}) {
-			return false
-		}
-	}
-	return true
-}
-
-// ofPositions reports a tile that is computed of positions and known scalars alone, again wherever that is wanted.
-func (p *Program) ofPositions(v *ir.Value) bool {
-	if v.Type.IsScalar() {
-		return p.known(v)
-	}
-	op := v.Def
-	if op == nil || !p.Cheap(v) {
-		return false
-	}
-	return !slices.ContainsFunc(op.Args, func(x *ir.Value) bool { return !p.ofPositions(x) })
 }
 
 // stepRegisters is the most registers of 32 bits of a thread for what one step of a loop loads first of all.

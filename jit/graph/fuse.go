@@ -9,7 +9,6 @@ import (
 	"tilec/jit/spec"
 	"tilec/jit/tensor"
 	"tilec/lang"
-	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
 )
 
@@ -172,35 +171,9 @@ func (r *rewriter) source(first, n, place int) bool {
 	stored := r.stored(first, b.Tensors[place].Slot)
 	one, err := Call{}, errShape
 	if groups, alike := spec.GroupShapes(b.Tensors[place].Shape, a.Tensors[stored].Shape); alike {
-		one, err = r.joined(b, a, spec.Fusion{Role: spec.Source, Spec: divided(b.Spec, a.Spec, place, stored, groups), Into: place, From: stored, Groups: groups})
+		one, err = r.joined(b, a, spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored, Groups: groups})
 	}
 	return r.settle(first, n, one, err)
-}
-
-// divided is the specialisation of a kernel whose result another reads in another shape: positions there are divided by dimensions of the result. Those that make
-// up a dimension that the code of the other knows are known then too: what 768 positions are is known, so that these are 12 times 64.
-func divided(reads, stores *spec.Spec, place, stored int, groups []spec.Group) *spec.Spec {
-	of, into := stores.Operands()[stored], reads.Operands()[place]
-	if of.Of != stores || into.Of != reads {
-		return stores
-	}
-	known := reads.FixedDims()
-	var sizes []size.Size
-	r, s := 0, 0
-	for _, g := range groups {
-		if g.Stored > 1 && !slices.ContainsFunc(into.Shape[r:r+g.Read], func(n size.Size) bool {
-			return slices.ContainsFunc(n.Symbols(), func(d *size.Symbol) bool { return !known[d] })
-		}) {
-			sizes = append(sizes, of.Shape[s:s+g.Stored]...)
-		}
-		r, s = r+g.Read, s+g.Stored
-	}
-	if sizes == nil {
-		return stores
-	}
-	one := *stores
-	one.Fixed = sizes
-	return &one
 }
 
 // settle puts one launch in the place of two, or says why they stay two.

@@ -55,7 +55,7 @@ body:
 
 // simplifications give a value that stands for the operation's result, or nil.
 var simplifications = []func(*ir.Builder, *ir.Op) *ir.Value{
-	foldSize, foldWhole, foldConstants, foldIdentity, foldNegation, foldSelf, foldDigits, foldBelow, foldTwice, foldWhere, foldCast, foldFull,
+	foldSize, foldWhole, foldConstants, foldIdentity, foldNegation, foldSelf, foldDigits, foldTwice, foldWhere, foldCast, foldFull,
 }
 
 // constant emits a constant of the type, spread over its axes.
@@ -80,22 +80,6 @@ func foldSize(b *ir.Builder, op *ir.Op) *ir.Value {
 		return b.Const(op.Dim.Counts(), ir.Const{Int: op.Dim.Value})
 	}
 	return nil
-}
-
-// foldBelow divides what is never negative, and less than what it is divided by.
-func foldBelow(b *ir.Builder, op *ir.Op) *ir.Value {
-	if op.Code != lang.OpDiv && op.Code != lang.OpMod && op.Code != lang.OpFloorDiv || !op.Args[0].Type.DType.IsInt() {
-		return nil
-	}
-	x := op.Args[0]
-	n, ok := op.Args[1].IsConst()
-	if !ok || !x.Type.Same(op.Result().Type) || !spans(x, 0, n.Int-1) {
-		return nil
-	}
-	if op.Code == lang.OpMod {
-		return x
-	}
-	return constant(b, x.Type, ir.Const{})
 }
 
 // foldConstants evaluates operations whose arguments are all constant, and

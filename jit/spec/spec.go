@@ -41,8 +41,6 @@ type Spec struct {
 	Timed bool
 	// Fused are the kernels that the launch computes too, in the order in which they were fused; see fused.go.
 	Fused []Fusion
-	// Fixed are sizes whose dimensions the code is for, beside those of FixedDims.
-	Fixed []size.Size
 	// Cut says which half of its kernel the launch computes; nil for the whole.
 	Cut *Cut
 	// filled are the outputs that earlier launches of a formula have filled.
@@ -169,7 +167,7 @@ func (s *Spec) FixedDims() map[*size.Symbol]bool {
 			mark(a.Dim) // known even where the range is constant: a load's bounds follow from it
 		}
 	}
-	for _, s := range append(slices.Clone(k.Fixed), s.Fixed...) {
+	for _, s := range k.Fixed {
 		mark(s)
 	}
 	for _, p := range Params(k) {
