@@ -215,14 +215,16 @@ func (p *Program) prefetch() {
 	}
 }
 
-// copyEarly finds the constants of which a producer copies the first steps' before the launches before have ended: what the block's first steps
-// wait for then is what the launches before wrote alone. It waits for them once, so it serves one loop.
+// copyEarly finds the constants of which the first steps' are copied before the launches before have ended: what the block's first steps
+// wait for then is what the launches before wrote alone. A producer waits for these once, so it serves one loop; threads that copy themselves do
+// so at the kernel's start, so the loop's stages have their place from there on.
 func (p *Program) copyEarly() {
 	if !p.Dependent() || len(p.Pipelines) != 1 || len(p.Loads) > 0 {
 		return
 	}
 	for _, x := range p.Pipelines {
-		if !x.Produced || len(x.Sets()) > 1 || !p.early(x.Op.Args[0]) || !p.early(x.Op.Args[1]) || !p.freeBefore(x.Op) {
+		if x.Produced && len(x.Sets()) > 1 || !x.Produced && (p.Tiles != nil || !p.Alone(x.Op) || p.LoopsByWords(x.Op.Axis)) ||
+			!p.early(x.Op.Args[0]) || !p.early(x.Op.Args[1]) || !p.freeBefore(x.Op) {
 			return
 		}
 		var early []int
@@ -236,6 +238,25 @@ func (p *Program) copyEarly() {
 		}
 		x.Early = early
 	}
+}
+
+// Alone reports a kernel's only loop, with all of its products: what lies in shared memory for its steps lies above its stages, and is gone with them.
+func (p *Program) Alone(loop *ir.Op) bool {
+	loops, products := 0, 0
+	count := func(op *ir.Op) bool {
+		switch {
+		case op.Code == lang.OpFor:
+			loops++
+		case p.Products[op] != nil:
+			products++
+		}
+		return true
+	}
+	loop.Blocks[0].Walk(count)
+	inside := products
+	loops, products = 0, 0
+	p.Func.Walk(count)
+	return loops == 1 && products == inside
 }
 
 // freeBefore reports a loop of the kernel's body before which nothing needs shared memory, which is the loop's stages' from the start then.

@@ -14,28 +14,18 @@ func (k *kernel) loop(op *ir.Op) {
 	a := k.a
 	body := op.Blocks[0]
 	k.copyRows(op)
-	lo, hi := k.bounds(op.Axis, op.Args[0], op.Args[1])
-	step := int64(1)
-	if op.Axis != nil {
-		step = op.Axis.Extent
-	}
-	if k.LoopsByWords(op.Axis) {
-		lo = k.a.Calc(asm.B32, "neg.s32", k.lead())
-	}
-	shared := op.Axis != nil && op.Axis.Split > 1
-	if shared {
-		lo, hi = k.part(lo, hi, step)
-	}
+	lo, hi, step := k.stepsOf(op)
 	inits := make([][]asm.Reg, len(op.Results))
 	for i, v := range op.Args[2:] {
 		inits[i] = k.get(v, k.Homes[body.Params[i+1]])
 	}
+	shared := op.Axis != nil && op.Axis.Split > 1
 	if shared {
 		k.sharing = op
 	}
 	// What the threads themselves copy for the first steps is on its way while they lay out what all steps take.
 	var stages *pipeline
-	if x := k.Pipelines[op]; x != nil && !x.Produced && k.alone(op) {
+	if x := k.Pipelines[op]; x != nil && !x.Produced && k.Alone(op) {
 		stages = k.newPipeline(op, lo, hi, step)
 	}
 	k.hoist(op)
@@ -74,6 +64,21 @@ func (k *kernel) loop(op *ir.Op) {
 	for i, v := range op.Results {
 		k.hold(v, k.Homes[body.Params[i+1]], carried[i])
 	}
+}
+
+// stepsOf are the first position of what a block's steps of a loop go through, the one behind the last, and how far a step goes.
+func (k *kernel) stepsOf(op *ir.Op) (lo, hi asm.Reg, step int64) {
+	lo, hi = k.bounds(op.Axis, op.Args[0], op.Args[1])
+	if op.Axis == nil {
+		return lo, hi, 1
+	}
+	if k.LoopsByWords(op.Axis) {
+		lo = k.a.Calc(asm.B32, "neg.s32", k.lead())
+	}
+	if op.Axis.Split > 1 {
+		lo, hi = k.part(lo, hi, op.Axis.Extent)
+	}
+	return lo, hi, op.Axis.Extent
 }
 
 // bounds are the first position of a loop and the one behind its last: of a loop over an axis, of what exists.
@@ -262,25 +267,6 @@ func (k *kernel) moveAll(carried, next [][]asm.Reg) {
 			}
 		}
 	}
-}
-
-// alone reports a kernel's only loop, with all of its products: what lies in shared memory for its steps lies above its stages, and is gone with them.
-func (k *kernel) alone(loop *ir.Op) bool {
-	loops, products := 0, 0
-	count := func(op *ir.Op) bool {
-		switch {
-		case op.Code == lang.OpFor:
-			loops++
-		case k.Products[op] != nil:
-			products++
-		}
-		return true
-	}
-	loop.Blocks[0].Walk(count)
-	inside := products
-	loops, products = 0, 0
-	k.Func.Walk(count)
-	return loops == 1 && products == inside
 }
 
 // hoist computes before a loop what its body takes from outside in another

@@ -26,6 +26,7 @@ func (k *kernel) waitForLaunchBefore() {
 		k.a.Do("cp.async.commit_group")
 	}
 	k.emitAhead(k.Ahead)
+	k.beginEarly()
 	for _, x := range k.Prefetches {
 		k.prefetch(x)
 	}
@@ -115,7 +116,7 @@ func (k *kernel) fragmentsAhead(c *block.Constant) {
 
 // registersAhead is how many registers a thread has for operands that are read before the launches before have ended. Launches that
 // wait take the place of those to come.
-const registersAhead = 64
+const registersAhead = 128
 
 // takeAsked waits for constants that were asked for, and gives their registers.
 func (k *kernel) takeAsked(c *askedFor) []asm.Reg {

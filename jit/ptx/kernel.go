@@ -40,6 +40,8 @@ type kernel struct {
 	looping []*steps
 	// produced are the loops whose copies the producer does, producer is its code, behind which the label consume stands.
 	produced map[*ir.Op]*pipeline
+	// begun are the loops of which copies have begun before the launches before have ended.
+	begun    map[*ir.Op]*pipeline
 	producer asm.Code
 	consume  asm.Label
 	// arriving are the mbarriers of the loads that the producer does outside of loops, coming those that were not waited for yet.
@@ -84,7 +86,7 @@ type scope struct {
 
 func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
-		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{}, arriving: map[*ir.Op]arriving{},
+		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{}, begun: map[*ir.Op]*pipeline{}, arriving: map[*ir.Op]arriving{},
 		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
 		kept: map[*ir.Tensor]int{}, counters: map[*block.RowCopy]int{}, copied: map[*ir.Op]*ir.Op{},
 		private: map[*ir.Tensor]buffer{}, beside: map[*ir.Op]*sharedTile{},

@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"slices"
+
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
@@ -44,6 +46,11 @@ func (k *kernel) pipelineOf(op *ir.Op) *pipeline {
 
 // newPipeline makes room for the stages of a loop and emits the first copies.
 func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
+	if p := k.begun[op]; p != nil {
+		p.hi = hi
+		p.begin(lo, p.others())
+		return p
+	}
 	p := k.produced[op]
 	if p == nil {
 		p = k.pipelineOf(op)
@@ -55,45 +62,96 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 	if p.Produced {
 		k.askBeside()
 	}
+	p.makeRoom()
+	if p.Produced {
+		p.fill()
+		p.doAll(p.Schedule.Begin)
+		if k.Tiles == nil {
+			p.ring.start(k.a)
+		}
+		return p
+	}
+	p.begin(lo, p.items)
+	return p
+}
+
+// beginEarly emits, of loops whose threads copy, the copies of constants for the first steps. The first step's group has them with what is copied
+// of other tensors.
+func (k *kernel) beginEarly() {
+	for _, op := range k.Func.Body.Ops {
+		x := k.Pipelines[op]
+		if x == nil || x.Produced || x.Early == nil {
+			continue
+		}
+		p := k.pipelineOf(op)
+		lo, hi, step := k.stepsOf(op)
+		p.hi, p.step = hi, step
+		p.makeRoom()
+		for _, act := range p.Schedule.Begin {
+			if act.Do == block.StartCopies {
+				p.copies(p.stepAt(lo, act.Step), asm.Int(act.Step), p.early())
+			}
+		}
+		k.begun[op] = p
+	}
+}
+
+// early are the items that are copied for the first steps before the launches before have ended, and others those that are not.
+func (p *pipeline) early() (early []pipelined) {
+	for _, i := range p.Early {
+		early = append(early, p.items[i])
+	}
+	return early
+}
+
+func (p *pipeline) others() (others []pipelined) {
 	for i, x := range p.items {
-		x.tile.buffer = k.allocate(x.tile.Bytes()*p.Stages, "stages of "+block.ValueName(x.Load.Result()))
+		if !slices.Contains(p.Early, i) {
+			others = append(others, x)
+		}
+	}
+	return others
+}
+
+// makeRoom gives the stages their place.
+func (p *pipeline) makeRoom() {
+	for i, x := range p.items {
+		x.tile.buffer = p.k.allocate(x.tile.Bytes()*p.Stages, "stages of "+block.ValueName(x.Load.Result()))
 		x.tile.buffer.guarded = p.Produced
 		if i == 0 {
 			p.base = x.tile.buffer
 		}
 	}
-	a := k.a
-	if p.Produced {
-		p.fill()
-		p.doAll(p.Schedule.Begin)
-		if k.Tiles == nil {
-			p.ring.start(a)
-		}
-		return p
-	}
-	started := false
+}
+
+// begin emits what threads do before the first step: the copies of the items for the first steps.
+func (p *pipeline) begin(lo asm.Reg, items []pipelined) {
+	a := p.k.a
 	for _, x := range p.Schedule.Begin {
 		if x.Do != block.StartCopies {
 			p.do(x)
 			continue
 		}
-		if !started {
-			started = true
+		if !p.read.Valid() {
 			p.read, p.write = a.Reg(asm.B32), a.Reg(asm.B32)
 			a.Set(p.read, "mov.b32", asm.Int(0))
 			a.Set(p.write, "mov.b32", asm.Int(p.Ahead))
 		}
-		at := lo
-		if x.Step > 0 {
-			at = a.Op(lo.Class, lo.Class.Signed("add"), lo, asm.Int(int64(x.Step)*step))
-		}
-		p.copies(at, asm.Int(x.Step))
+		p.copies(p.stepAt(lo, x.Step), asm.Int(x.Step), items)
+		a.Do("cp.async.commit_group")
 	}
-	return p
 }
 
-// copies emits the copies for the step at position, into a stage: a constant, or p.write.
-func (p *pipeline) copies(position asm.Reg, stage asm.Number) {
+// stepAt is the position of a step from lo on.
+func (p *pipeline) stepAt(lo asm.Reg, step int) asm.Reg {
+	if step == 0 {
+		return lo
+	}
+	return p.k.a.Op(lo.Class, lo.Class.Signed("add"), lo, asm.Int(int64(step)*p.step))
+}
+
+// copies emits the copies of items for the step at position, into a stage: a constant, or p.write.
+func (p *pipeline) copies(position asm.Reg, stage asm.Number, items []pipelined) {
 	k, a := p.k, p.k.a
 	begin := a.Here()
 	skip := a.Label()
@@ -101,14 +159,13 @@ func (p *pipeline) copies(position asm.Reg, stage asm.Number) {
 	k.push(begin)
 	k.enter(p.Op.Axis, position, p.hi, !k.Ragged(p.Op.Axis))
 	p.provideScalars(true)
-	for _, x := range p.items {
+	for _, x := range items {
 		a.Comment("copy ahead %s", describe(x.Load))
 		t := p.at(x, stage)
 		k.copyAsync(x.Load, t, x.Layout, x.Vector)
 	}
 	k.pop()
 	a.Place(skip)
-	a.Do("cp.async.commit_group")
 }
 
 // provideScalars computes the scalars in the indices of what is copied: those that follow from the step, or the others.

@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"slices"
+
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
@@ -51,12 +53,12 @@ func (k *kernel) askSoon() {
 // prefetchSteps asks for the tiles of the first steps of a loop.
 func (k *kernel) prefetchSteps(x block.Prefetch, end asm.Label) {
 	a, axis := k.a, x.Loop.Axis
-	lo, hi := k.bounds(axis, x.Loop.Args[0], x.Loop.Args[1])
-	if axis.Split > 1 {
-		lo, hi = k.part(lo, hi, axis.Extent)
+	lo, hi, step := k.stepsOf(x.Loop)
+	if p := k.begun[x.Loop]; p != nil && slices.ContainsFunc(p.early(), func(c pipelined) bool { return c.Load == x.Load }) {
+		lo = p.stepAt(lo, p.Ahead) // what the block copies already is not asked for
 	}
 	c := lo.Class
-	last := a.Op(c, c.Signed("min"), hi, a.Op(c, c.Signed("add"), lo, asm.Int(prefetchedSteps*axis.Extent)))
+	last := a.Op(c, c.Signed("min"), hi, a.Op(c, c.Signed("add"), lo, asm.Int(prefetchedSteps*step)))
 	position := a.Reg(c)
 	a.Move(position, lo)
 	top, begin := a.Label(), a.Here()
@@ -66,7 +68,7 @@ func (k *kernel) prefetchSteps(x block.Prefetch, end asm.Label) {
 	a.Changes(position)
 	k.enter(axis, position, hi, !k.Ragged(axis))
 	k.prefetchTile(x)
-	a.Set(position, c.Signed("add"), position, asm.Int(axis.Extent))
+	a.Set(position, c.Signed("add"), position, asm.Int(step))
 	k.pop()
 	a.If(a.Op(asm.Pred, c.Signed("setp.lt"), position, last)).Do("bra.uni", top)
 	a.Place(end)
