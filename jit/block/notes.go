@@ -294,19 +294,20 @@ func (t *text) first(op *ir.Op) {
 }
 
 func (t *text) prefetch(op *ir.Op) {
-	if !t.reading() {
-		return
+	if t.reading() {
+		x := Prefetch{Load: op}
+		switch around := t.r.Around(); {
+		case around != nil && around.Code == lang.OpFor:
+			x.Loop = around
+		case around != nil && around.Code == lang.OpIf:
+			x.Under = around.Args[0]
+		default:
+			t.r.FailAt(t.r.Here(), "what is asked for is loaded in a loop or under a condition")
+		}
+		t.Prefetches = append(t.Prefetches, x)
 	}
-	x := Prefetch{Load: op}
-	switch around := t.r.Around(); {
-	case around != nil && around.Code == lang.OpFor:
-		x.Loop = around
-	case around != nil && around.Code == lang.OpIf:
-		x.Under = around.Args[0]
-	default:
-		t.r.FailAt(t.r.Here(), "what is asked for is loaded in a loop or under a condition")
-	}
-	t.Prefetches = append(t.Prefetches, x)
+	i := slices.IndexFunc(t.Prefetches, func(x Prefetch) bool { return x.Load == op })
+	unless(t, "steps", &t.Prefetches[i].Steps, 0)
 }
 
 func (t *text) late(op *ir.Op) {

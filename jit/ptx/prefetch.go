@@ -9,8 +9,8 @@ import (
 	"tilec/jit/ptx/asm"
 )
 
-// lineBytes is what the L2 brings at once, and prefetchedSteps of how many steps of a loop it is asked for.
-const lineBytes, prefetchedSteps = 128, 16
+// lineBytes is what the L2 brings at once.
+const lineBytes = 128
 
 // prefetch asks the L2 for what a block will load once the launches before have ended.
 func (k *kernel) prefetch(x block.Prefetch) {
@@ -58,7 +58,7 @@ func (k *kernel) prefetchSteps(x block.Prefetch, end asm.Label) {
 		lo = p.stepAt(lo, p.Ahead) // what the block copies already is not asked for
 	}
 	c := lo.Class
-	last := a.Op(c, c.Signed("min"), hi, a.Op(c, c.Signed("add"), lo, asm.Int(prefetchedSteps*step)))
+	last := a.Op(c, c.Signed("min"), hi, a.Op(c, c.Signed("add"), lo, asm.Int(int64(x.Steps)*step)))
 	position := a.Reg(c)
 	a.Move(position, lo)
 	top, begin := a.Label(), a.Here()
