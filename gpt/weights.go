@@ -398,7 +398,7 @@ func (f *filler) loadOne(w wantedTensor, device *sync.Mutex) error {
 	if w.transposed && scales == nil {
 		slices.Reverse(t.Shape)
 		if f.device.Target().IsGPU() {
-			data = transposed(data, src.Shape[0], src.Shape[1], w.dtype.Size())
+			data = safetensors.Transposed(data, src.Shape[0], src.Shape[1], w.dtype.Size())
 		} else { // which reads the rows of the checkpoint as well, and its memory needs no copy
 			t.Strides = []int64{1, t.Shape[0]}
 		}

@@ -218,7 +218,7 @@ func (n *network) matrix(name string, in, out int) error {
 		if err != nil {
 			return nil, err
 		}
-		return transposed(data, out, in, t.dtype.Size()), nil
+		return safetensors.Transposed(data, out, in, t.dtype.Size()), nil
 	})
 	return n.bias(name, out)
 }
@@ -237,20 +237,4 @@ func (n *network) head() error {
 	}
 	n.tied = false
 	return n.vector(name, n.vocabulary, n.width)
-}
-
-// transposed gives a matrix of rows and columns the other way round.
-func transposed(data []byte, rows, columns, size int) []byte {
-	out := make([]byte, len(data))
-	const block = 32 // rows and columns whose cache lines are used together
-	for r := 0; r < rows; r += block {
-		for c := 0; c < columns; c += block {
-			for i := r; i < min(r+block, rows); i++ {
-				for j := c; j < min(c+block, columns); j++ {
-					copy(out[(j*rows+i)*size:][:size], data[(i*columns+j)*size:])
-				}
-			}
-		}
-	}
-	return out
 }
