@@ -110,7 +110,7 @@ kernel both(x: f32[A, M, N], z: f32[A, M, N]) -> y: f32[A, M, N]
     y[a, i, j] = u * v / sum(u * v, over j)
 }
 `
-	const a, m = 2, 70
+	const a, m = 2, 14
 	for _, c := range []struct {
 		kernel string
 		d      lang.DType
@@ -173,7 +173,7 @@ kernel first(x: i32[A, M, N]) -> (y: i32[A, M, N], small: bool[A, M], most: i32[
     small[a, i] = all(x[a, i, j] < 100, over j)
 }
 `
-	const a, m = 2, 70
+	const a, m = 2, 14
 	for _, c := range []struct {
 		kernel string
 		d, u   lang.DType

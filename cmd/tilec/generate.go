@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 
 	"tilec/gpt"
 	"tilec/gpt/config"
@@ -162,21 +164,28 @@ func (a *app) openModel(path string, run runOptions, o *generateOptions) (*gpt.M
 		own, imported := jit.FunctionNames(program)
 		return nil, nil, noModelError(path, append(own, imported...))
 	}
-	ckpt, name, err := o.checkpoint()
-	if err != nil {
-		return nil, nil, err
-	}
-	o.advised(ckpt.Generation)
 	weights, err := weightsType(o.weights)
 	if err != nil {
-		ckpt.Close()
 		return nil, nil, usageError{err}
 	}
-	compiler, err := a.open(run)
-	if err != nil {
-		ckpt.Close()
-		return nil, nil, err
+	// A GPU takes longer to open than a checkpoint: both are opened side by side.
+	var compiler *jit.Compiler
+	var opening errgroup.Group
+	opening.Go(func() (err error) {
+		compiler, err = a.open(run)
+		return err
+	})
+	ckpt, name, err := o.checkpoint()
+	if failed := opening.Wait(); err != nil || failed != nil {
+		if err == nil {
+			ckpt.Close()
+		}
+		if failed == nil {
+			compiler.Device.Close()
+		}
+		return nil, nil, cmp.Or(err, failed)
 	}
+	o.advised(ckpt.Generation)
 	a.say("%s: %s; %s on %s", name, ckpt.Config, dtype, compiler.Device.Name())
 	loading := a.progress("loading", jit.FormatBytes)
 	ckpt.Loading = loading.update
