@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 
 	"tilec/jit"
+	"tilec/jit/backend"
 	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/size"
@@ -58,6 +60,8 @@ type bound struct {
 	of        []int
 	leaves    []jit.Leaf
 	outputs   []argument
+	// captured: a recording of the caller's has its launches, and uses its memory at each replay.
+	captured atomic.Bool
 	// c is what C sees of the outputs; free releases it.
 	c    unsafe.Pointer
 	free func()
@@ -228,7 +232,12 @@ func (b *bound) run(arguments, outputs []unsafe.Pointer, stream uintptr) error {
 			return err
 		}
 	}
-	work := func() error { return b.launch.RunOn(context.Background(), values, results) }
+	work := func() error {
+		if c, ok := b.device.(backend.Capturer); ok && c.Capturing() {
+			b.captured.Store(true)
+		}
+		return b.launch.RunOn(context.Background(), values, results)
+	}
 	if s, ok := b.device.(streams); ok {
 		return s.OnStream(stream, work)
 	}

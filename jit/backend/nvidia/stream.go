@@ -2,6 +2,7 @@ package nvidia
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"tilec/jit/backend"
 	"tilec/jit/cuda"
@@ -11,11 +12,16 @@ import (
 type between struct {
 	mu            sync.Mutex
 	before, after *cuda.Event
+	capturing     atomic.Bool
 }
+
+// Capturing reports that OnStream is at work for a stream that is being captured, as backend.Capturer says.
+func (d *Device) Capturing() bool { return d.between.capturing.Load() }
 
 // OnStream does work, which gives the device launches, behind what is in a stream of another library, a CUstream of the device's primary
 // context; what that stream gets later waits for the work. It does not wait itself. The stream 0 is the default one, which keeps
-// that order with every stream like the device's own.
+// that order with every stream like the device's own. Of a stream that is being captured the events bring the device's own into the capture, and
+// out of it.
 func (d *Device) OnStream(stream uintptr, work func() error) error {
 	const call = "GPU.OnStream"
 	if err := backend.Usable(d, call); err != nil {
@@ -37,6 +43,12 @@ func (d *Device) OnStream(stream uintptr, work func() error) error {
 		}
 	}
 	other := d.ctx.ExternalStream(stream)
+	capturing, err := other.Capturing()
+	if err != nil {
+		return d.meanwhile(call, err)
+	}
+	b.capturing.Store(capturing)
+	defer b.capturing.Store(false)
 	if err := other.Record(b.before); err != nil {
 		return d.meanwhile(call, err)
 	}
