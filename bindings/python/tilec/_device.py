@@ -199,8 +199,11 @@ class Function:
         The result is called on the function's arguments in order, on the device of the program; torch.ops.mylib.softmax is it too. A struct
         is a dict of its fields, an array of structs a list of dicts. It has no derivative: torch.library.register_autograd gives it one.
         Needs PyTorch 2.4 or later. The operator is there until the process ends, and its program with it."""
-        of_torch = _of_torch(load=True)
-        return of_torch.operator(self, name, settings)
+        try:
+            import torch  # noqa: F401
+        except ImportError as e:
+            raise Error("operators of PyTorch need PyTorch: %s" % e) from None
+        return _of_torch().operator(self, name, settings)
 
     def _bind(self, leaves, settings):
         words = " ".join("%s=%s" % ("@precision" if n == "precision" else n, _word(v)) for n, v in sorted(settings.items()))
@@ -229,18 +232,17 @@ def _word(value):
     return text
 
 
-def _of_torch(load=False):
-    """What is for PyTorch alone, where the process has it."""
-    if load:
-        try:
-            import torch  # noqa: F401
-        except ImportError as e:
-            raise Error("operators of PyTorch need PyTorch: %s" % e) from None
-    if "torch" not in sys.modules:
-        return None
-    from . import _torch
+_loaded = None
 
-    return _torch
+
+def _of_torch():
+    """What is for PyTorch alone, where the process has it."""
+    global _loaded
+    if _loaded is None and "torch" in sys.modules:
+        from . import _torch
+
+        _loaded = _torch
+    return _loaded
 
 
 class Bound(_Open):

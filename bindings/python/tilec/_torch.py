@@ -52,7 +52,7 @@ class Launcher:
             if isinstance(x, torch.Tensor) and x.is_cuda and x.get_device() != index:
                 raise Error("a tensor of %s is on the device %s, and its program is on %s: move it, or load the program there" % (function.name, x.device, function.program.device.name))
         self.device = torch.device("cuda", index) if function.program.device.is_cuda else torch.device("cpu")
-        self.stream_of = index if self.device.type == "cuda" else None
+        self.index = index if self.device.type == "cuda" else -1  # as Tensor.get_device says it
         self.outputs = [(torch_dtype(dtype, "the output %s of %s" % (name, function.name)), shape) for name, dtype, shape in bound.outputs]
         given = [(name, leaf) for name, leaf in zip(bound.names, bound._expected)]
         self.scalars = [(dtype, "%s of %s" % (name, function.name)) if shape is None else None for name, (dtype, shape, _) in given]
@@ -72,8 +72,8 @@ class Launcher:
             addresses.append(ctypes.addressof(word))
         if outputs is None:
             outputs = [torch.empty(shape, dtype=dtype, device=self.device) for dtype, shape in self.outputs]
-        if stream is None and self.stream_of is not None:
-            stream = _raw_stream(self.stream_of)
+        if stream is None and self.index >= 0:
+            stream = _raw_stream(self.index)
         error = ctypes.c_void_p()
         if self.launch(self.bound._handle, self.addresses(*addresses), self.results(*[y.data_ptr() for y in outputs]), stream, ctypes.byref(error)) != 0:
             raise Error(_library.message(error))
@@ -85,7 +85,7 @@ class Launcher:
         if len(out) != len(self.outputs):
             return None
         for y, (dtype, shape) in zip(out, self.outputs):
-            if not isinstance(y, torch.Tensor) or y.dtype != dtype or y.shape != shape or not y.is_contiguous() or y.device != self.device:
+            if not isinstance(y, torch.Tensor) or y.dtype != dtype or y.shape != shape or not y.is_contiguous() or y.get_device() != self.index:
                 return None
         return out
 
