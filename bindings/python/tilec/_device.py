@@ -120,12 +120,12 @@ class Function:
         The result is an array for one output, a tuple for several, of the library that the first array is of; out gives the memory for
         them. On a GPU the work is done on stream, a CUstream as an int, or on the current stream of the arrays' library."""
         of_torch = _of_torch() if arguments and not named else None
-        key = of_torch and of_torch.key_of(arguments)
-        if key and key in self._launchers:
-            launcher = self._launchers[key]
-            outputs = launcher.outputs_of(out)
+        key, taken = of_torch.key_of(arguments) if of_torch else (None, None)
+        launcher = self._launchers.get(key)
+        if launcher is not None:
+            outputs = None if out is None else launcher.outputs_of(out)
             if out is None or outputs is not None:
-                return launcher.result(launcher(arguments, outputs, stream))
+                return launcher.result(launcher(taken, outputs, stream))
         if len(arguments) > len(self.parameters):
             raise Error("%s takes %d arguments, and %d are given" % (self.name, len(self.parameters), len(arguments)))
         values = dict(zip(self.parameters, arguments))
@@ -276,11 +276,12 @@ class Bound(_Open):
 
     def __call__(self, *arguments, out=None, stream=None):
         function, of_torch = self.function, _of_torch()
-        key = of_torch and of_torch.key_of(arguments)
-        if key and self._launcher is not None and key == self._launcher.key:
-            outputs = self._launcher.outputs_of(out)
+        key, taken = of_torch.key_of(arguments) if of_torch else (None, None)
+        launcher = self._launcher
+        if launcher is not None and key == launcher.key:
+            outputs = None if out is None else launcher.outputs_of(out)
             if out is None or outputs is not None:
-                return self._launcher.result(self._launcher(arguments, outputs, stream))
+                return launcher.result(launcher(taken, outputs, stream))
         if len(arguments) != len(function.parameters) and len(arguments) != len(self.names):
             raise Error("%s is bound to %d arguments, and %d are given" % (function.name, len(self.names), len(arguments)))
         result = self._run(function._leaves(dict(zip(function.parameters, arguments))), out, stream)

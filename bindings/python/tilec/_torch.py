@@ -17,6 +17,7 @@ from ._views import Scalar, scalar_bytes, sizes
 _names = {"bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
 _dtypes = {d: getattr(torch, name) for d, name in _names.items() if hasattr(torch, name)}
 _of_torch = {t: d for d, t in _dtypes.items()}
+_Tensor = torch.Tensor
 # The current stream of a device by its number, without the object that torch.cuda.current_stream makes of it.
 _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda index: torch.cuda.current_stream(index).cuda_stream)
 
@@ -28,54 +29,57 @@ def torch_dtype(dtype, what):
 
 
 def key_of(values):
-    """What decides which compiled code takes the values: of tensors how their elements lie, of numbers only that they are there. None where a
-    value is neither."""
-    key = []
+    """What decides which compiled code takes the values, and what a launch takes of them. That is of tensors how their elements lie, and where; of
+    numbers only that they are there, and what they are; None is left out. Two times None where a value is neither."""
+    key, taken = [], []
     for x in values:
-        if isinstance(x, torch.Tensor):
-            key += (x.dtype, x.shape, x.stride(), x.get_device(), x.data_ptr() & 15)
-        elif x is None or isinstance(x, (bool, int, float)):
-            key.append(x is None)
+        if isinstance(x, _Tensor):
+            at = x.data_ptr()
+            key += (x.dtype, x.shape, x.is_contiguous() or x.stride(), x.get_device(), at & 15)
+            taken.append(at)
+        elif isinstance(x, (bool, int, float)):
+            key.append(0)
+            taken.append(x)
+        elif x is None:
+            key.append(None)
         else:
-            return None
-    return tuple(key)
+            return None, None
+    return tuple(key), taken
 
 
 class Launcher:
     """A bound function on PyTorch's tensors: values of one key, without the checks that the key makes needless."""
 
     def __init__(self, bound, values):
-        self.bound, self.key = bound, key_of(values)
+        self.bound = bound
+        self.key, _ = key_of(values)
         function = bound.function
         index = int(function.program.device.name.partition(":")[2] or 0)
         for x in values:
-            if isinstance(x, torch.Tensor) and x.is_cuda and x.get_device() != index:
+            if isinstance(x, _Tensor) and x.is_cuda and x.get_device() != index:
                 raise Error("a tensor of %s is on the device %s, and its program is on %s: move it, or load the program there" % (function.name, x.device, function.program.device.name))
         self.device = torch.device("cuda", index) if function.program.device.is_cuda else torch.device("cpu")
         self.index = index if self.device.type == "cuda" else -1  # as Tensor.get_device says it
         self.outputs = [(torch_dtype(dtype, "the output %s of %s" % (name, function.name)), shape) for name, dtype, shape in bound.outputs]
-        given = [(name, leaf) for name, leaf in zip(bound.names, bound._expected)]
-        self.scalars = [(dtype, "%s of %s" % (name, function.name)) if shape is None else None for name, (dtype, shape, _) in given]
-        self.addresses = ctypes.c_void_p * max(len(given), 1)
+        # The scalars: their places, with their types and what errors call them.
+        self.scalars = [(i, dtype, "%s of %s" % (bound.names[i], function.name)) for i, (dtype, shape, _) in enumerate(bound._expected) if shape is None]
+        self.addresses = ctypes.c_void_p * max(len(bound.names), 1)
         self.results = ctypes.c_void_p * max(len(self.outputs), 1)
         self.launch = _library.library().tilec_launch
 
-    def __call__(self, values, outputs=None, stream=None):
-        """Launches on values, without those that are None; outputs is memory of the right kind, a list, or None for new memory."""
-        keep, addresses = [], []
-        for x, scalar in zip(values, self.scalars):
-            if scalar is None:
-                addresses.append(x.data_ptr())
-                continue
-            word = ctypes.create_string_buffer(scalar_bytes(x, *scalar))
-            keep.append(word)
-            addresses.append(ctypes.addressof(word))
+    def __call__(self, taken, outputs=None, stream=None):
+        """Launches on what key_of took of values; outputs is a list of memory of the right kind, or None for new memory."""
+        words = []  # kept while the library reads them
+        for i, dtype, what in self.scalars:
+            word = ctypes.create_string_buffer(scalar_bytes(taken[i], dtype, what))
+            words.append(word)
+            taken[i] = ctypes.addressof(word)
         if outputs is None:
             outputs = [torch.empty(shape, dtype=dtype, device=self.device) for dtype, shape in self.outputs]
         if stream is None and self.index >= 0:
             stream = _raw_stream(self.index)
         error = ctypes.c_void_p()
-        if self.launch(self.bound._handle, self.addresses(*addresses), self.results(*[y.data_ptr() for y in outputs]), stream, ctypes.byref(error)) != 0:
+        if self.launch(self.bound._handle, self.addresses(*taken), self.results(*[y.data_ptr() for y in outputs]), stream, ctypes.byref(error)) != 0:
             raise Error(_library.message(error))
         return outputs
 
@@ -85,7 +89,7 @@ class Launcher:
         if len(out) != len(self.outputs):
             return None
         for y, (dtype, shape) in zip(out, self.outputs):
-            if not isinstance(y, torch.Tensor) or y.dtype != dtype or y.shape != shape or not y.is_contiguous() or y.get_device() != self.index:
+            if not isinstance(y, _Tensor) or y.dtype != dtype or y.shape != shape or not y.is_contiguous() or y.get_device() != self.index:
                 return None
         return out
 
@@ -189,14 +193,16 @@ class _Operator:
 
     def run(self, *values):
         """What the operator does on the device."""
-        leaves = [x for _, x in self.named(values)] if self.structs else values
-        key = key_of(leaves) if not self.structs else key_of(leaves) + tuple(x for x in values if isinstance(x, str))
+        leaves = values
+        if self.structs:
+            leaves = [x for _, x in self.named(values)]
+        key, taken = key_of(leaves)
+        if self.structs:  # names have no part in a launch, but tell which tensor is what
+            key += tuple(x for x in values if isinstance(x, str))
         launcher = self.launchers.get(key)
         if launcher is None:
             launcher = self._bind(key, values)
-        if self.scalars:
-            leaves = [x for x in leaves if x is not None]
-        outputs = launcher(leaves)
+        outputs = launcher(taken)
         for i in self.changed:
             for x in values[i] if isinstance(values[i], (list, tuple)) else (values[i],):
                 if not x.is_inference():
@@ -228,7 +234,7 @@ class _Operator:
         types = {n: v for n, v in self.settings.items() if v in sizes}
         for name, x in named:
             leaf = self._leaf(name)
-            if isinstance(x, torch.Tensor) and leaf["dtype"] not in sizes:
+            if isinstance(x, _Tensor) and leaf["dtype"] not in sizes:
                 types[leaf["dtype"]] = _of_torch.get(x.dtype) or "%s of PyTorch" % x.dtype
         return types
 
@@ -244,7 +250,7 @@ class _Operator:
         known, by, like = dict(self.sizes), {}, None
         for name, x in named:
             leaf = self._leaf(name)
-            if not isinstance(x, torch.Tensor):
+            if not isinstance(x, _Tensor):
                 continue
             like = x if like is None else like
             shape = leaf.get("shape", ())
