@@ -43,11 +43,7 @@ func (w *reporting) graphSections(options jit.Options) ([]report.Section, []*rep
 		if err != nil {
 			return nil, nil, err
 		}
-		word := "launch"
-		if len(numbers[i]) > 1 {
-			word = "launches"
-		}
-		x.title = fmt.Sprintf("%s %s: %s", word, strings.Join(numbers[i], ", "), k.Name)
+		x.title = launchesText(numbers[i]) + ": " + k.Name
 		launches = append(launches, x)
 	}
 	var said bytes.Buffer
@@ -63,6 +59,19 @@ func (w *reporting) graphSections(options jit.Options) ([]report.Section, []*rep
 			Parts: []report.Part{{Lines: stage.Differences(forms), Differences: true}},
 		},
 	}, launches, nil
+}
+
+// launchesText names launches by their numbers, of many the first ones.
+func launchesText(numbers []string) string {
+	const most = 4
+	switch n := len(numbers); {
+	case n == 1:
+		return "launch " + numbers[0]
+	case n <= most:
+		return "launches " + strings.Join(numbers, ", ")
+	default:
+		return fmt.Sprintf("launches %s and %d more", strings.Join(numbers[:most-1], ", "), n-most+1)
+	}
 }
 
 // launchLines is a table with a line for each launch, whose place is its call's.
