@@ -5,7 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
 )
@@ -35,5 +40,25 @@ func TestPrograms(t *testing.T) {
 	}
 	if found < 8 {
 		t.Errorf("found %d programs, there are 8 at least", found)
+	}
+}
+
+// The cookbook shows parts of the examples, whose tests run them.
+func TestCookbookShowsTheExamples(t *testing.T) {
+	files, err := filepath.Glob("../testdata/examples/*.tile")
+	require.NoError(t, err)
+	var examples []string
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		examples = append(examples, string(text))
+	}
+	page, err := os.ReadFile("cookbook.md")
+	require.NoError(t, err)
+	recipes := programBlock.FindAllSubmatch(page, -1)
+	assert.GreaterOrEqual(t, len(recipes), 16)
+	for _, block := range recipes {
+		has := func(example string) bool { return strings.Contains(example, string(block[1])) }
+		assert.True(t, slices.ContainsFunc(examples, has), "no file of testdata/examples has\n%s", block[1])
 	}
 }

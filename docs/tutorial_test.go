@@ -43,7 +43,7 @@ func TestTutorialShowsItsFiles(t *testing.T) {
 	require.NoError(t, err)
 	files, err := filepath.Glob("tutorial/*.tile")
 	require.NoError(t, err)
-	require.Len(t, files, 12)
+	require.Len(t, files, 14)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -223,4 +223,30 @@ func TestTutorialFlashAttention(t *testing.T) {
 		}
 	}
 	jittest.Near(t, step(t, "12-flash-attention.tile")(t, "attention", q, k, v, jit.FloatValue(lang.F32, scale)), func(e int) bounded { return want[e] })
+}
+
+// A norm is d r w + b with d = x - mean x and r = rsqrt(mean d² + eps). Rows have a mean of 3, which d must lose.
+func TestTutorialLayernorm(t *testing.T) {
+	const m, n = 3, 300
+	const eps = float64(float32(1e-5))
+	x, w, b := normal(lang.F32, "layernorm x", m, n), normal(lang.F32, "layernorm w", n), normal(lang.F32, "layernorm b", n)
+	mean := func(list []bounded) bounded { return jittest.Sum(list).Div(jittest.Exact(n)) }
+	var want []bounded
+	for i := range m {
+		d, squares := make([]bounded, n), make([]bounded, n)
+		for j := range d {
+			x.SetFloat(i*n+j, x.Float(i*n+j)+3)
+			d[j] = exact(x, i*n+j)
+		}
+		shift := mean(d)
+		for j := range d {
+			d[j] = d[j].Sub(shift)
+			squares[j] = d[j].Mul(d[j])
+		}
+		r := mean(squares).Add(jittest.Exact(eps)).Rsqrt(eps) // a mean of squares is not negative, however it is rounded
+		for j := range d {
+			want = append(want, d[j].Mul(r).Mul(exact(w, j)).Add(exact(b, j)))
+		}
+	}
+	jittest.Near(t, step(t, "13-layernorm.tile")(t, "layernorm", x, w, b, jit.FloatValue(lang.F32, eps)), func(e int) bounded { return want[e] })
 }

@@ -295,7 +295,7 @@ func TestWhichConvolutionsAreLaidOutAnew(t *testing.T) {
 			defer d.Free(m)
 			args = append(args, jit.TensorValue(&jit.Tensor{DType: elements, Shape: shape, Memory: m}))
 		}
-		p, err := jit.NewCompiler(d, nil).BindKernel(program.Kernels[kernel], args, jit.Options{Pins: pins, Dump: func(pass, after string) { text += pass + " " + after }})
+		p, err := jit.NewCompiler(d, nil).BindKernel(program.Kernels[kernel], args, jit.Options{Pins: pins, Dump: func(pass string, after lang.Listing) { text += pass + " " + after.String() }})
 		require.NoError(t, err)
 		p.Close()
 		return text

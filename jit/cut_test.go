@@ -70,7 +70,7 @@ func launchesOf(t *testing.T, source, kernel string, pins map[string]int64, shap
 		for _, x := range shapes {
 			args = append(args, valueOf(t, d, x))
 		}
-		p, err := jit.NewCompiler(d, nil).BindKernel(k, args, jit.Options{Pins: pins, Dump: func(pass, after string) { text += pass + " " + after }})
+		p, err := jit.NewCompiler(d, nil).BindKernel(k, args, jit.Options{Pins: pins, Dump: func(pass string, after lang.Listing) { text += pass + " " + after.String() }})
 		require.NoError(t, err)
 		p.Close()
 	}
@@ -104,7 +104,7 @@ func TestCutReductions(t *testing.T) {
 	program, problems := jit.Load("cut.tile", []byte(cutKernels), nil)
 	require.Empty(t, problems)
 	text := ""
-	p, err := jit.NewCompiler(d, nil).BindGraph(program.Graphs[0], []jit.Value{valueOf(t, d, x), valueOf(t, d, z)}, jit.Options{Dump: func(pass, after string) { text = after }})
+	p, err := jit.NewCompiler(d, nil).BindGraph(program.Graphs[0], []jit.Value{valueOf(t, d, x), valueOf(t, d, z)}, jit.Options{Dump: func(_ string, after lang.Listing) { text = after.String() }})
 	require.NoError(t, err)
 	defer p.Close()
 	assert.Contains(t, text, "between %0:f32[", "in a graph it is not fused with what reads the number")

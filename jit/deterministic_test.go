@@ -99,7 +99,7 @@ graph g(x: bf16[M, 64], w: bf16[64, 32]) -> y: bf16[M, 32] { y = linear(x * 2.0,
 			args = append(args, jit.TensorValue(x))
 		}
 		p, err := compiler.BindGraph(graphNamed(t, program, "g"), args,
-			jit.Options{Deterministic: deterministic, Dump: func(_, after string) { text = after }})
+			jit.Options{Deterministic: deterministic, Dump: func(_ string, after lang.Listing) { text = after.String() }})
 		require.NoError(t, err)
 		p.Close()
 		return regexp.MustCompile(`\[[0-9, ]*\]`).ReplaceAllString(text, "")

@@ -234,7 +234,7 @@ func runFused(t *testing.T, device jit.Device, g *typed.Graph, dims map[string]i
 	compiler := jit.NewCompiler(device, nil)
 	run := func(separate bool) (out [][]byte) {
 		text := ""
-		opts := jit.Options{Separate: separate, Dump: func(_, after string) { text = after }}
+		opts := jit.Options{Separate: separate, Dump: func(_ string, after lang.Listing) { text = after.String() }}
 		var args []jit.Value
 		var changed []*jit.Tensor
 		for i, p := range g.Params {

@@ -162,7 +162,7 @@ var rooms = []struct{ folder, typ, name string }{
 }
 
 // inner are the methods that back ends and the rest of the compiler have for each other, which callers have no use for.
-var inner = []string{"State", "Space", "Poisons", "Undefine", "Compile", "Room", "Time", "Wrap",
+var inner = []string{"State", "Space", "Poisons", "Undefine", "Compile", "Room", "Time", "Wrap", "Capturing",
 	"Logs.Dump", "Arena.Reserve", "Tensor.Misuse", "Tensor.Place", "Tensor.Divisor", "Tensor.GivenStrides", "Memory.Free", "Memory.Release", "Memory.Shares", "Memory.Start", "Memory.Bytes", "Memory.Address", "Memory.Within", "Memory.Misuse", "Memory.Access"}
 
 // tools are the packages whose functions commands call to look into the compiler; inner are for the compiler itself.

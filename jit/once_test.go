@@ -57,7 +57,7 @@ kernel softmax_rows<T: float>(x: T[M, N]) -> y: T[M, N]
 			whole, err := compiler.BindGraph(program.Graphs[0], args, jit.Options{Separate: true})
 			require.NoError(t, err)
 			defer whole.Close()
-			kept, err := compiler.BindGraph(program.Graphs[0], args, jit.Options{Dump: func(_, after string) { text = after }})
+			kept, err := compiler.BindGraph(program.Graphs[0], args, jit.Options{Dump: func(_ string, after lang.Listing) { text = after.String() }})
 			require.NoError(t, err)
 			defer kept.Close()
 			assert.Equal(t, 3, strings.Count(text, "  once %"), text) // two for the table, and one that normalises it

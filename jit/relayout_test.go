@@ -143,7 +143,7 @@ func TestCopiesOfOperandsAreShared(t *testing.T) {
 			values = append(values, values[1])
 		}
 		text := ""
-		p, err := compiler.BindGraph(g, values, jit.Options{Dump: func(pass, after string) { text = after }})
+		p, err := compiler.BindGraph(g, values, jit.Options{Dump: func(pass string, after lang.Listing) { text = after.String() }})
 		require.NoError(t, err)
 		p.Close()
 		assert.Equal(t, c.copies, strings.Count(text, "= relayout("), text)

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"tilec/jit"
+	"tilec/jit/backend"
 	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/size"
@@ -52,15 +55,27 @@ func (a *argument) bytes() (int64, error) {
 type bound struct {
 	device jit.Device
 	launch *jit.Launch
-	// arguments are the caller's, with their extents in bytes; of gives for each leaf of the launch its place among them, or -1.
+	// arguments are the caller's; of gives for each leaf of the launch its place among them, or -1.
 	arguments []argument
-	extents   []int64
 	of        []int
 	leaves    []jit.Leaf
 	outputs   []argument
+	// extents are the bytes of each argument, and then of each output.
+	extents []int64
+	// lent are the tensors of the last launch, arguments and then outputs: many launches are on the same memory.
+	mu   sync.Mutex
+	lent []loan
+	// captured: a recording of the caller's has its launches, and uses its memory at each replay.
+	captured atomic.Bool
 	// c is what C sees of the outputs; free releases it.
 	c    unsafe.Pointer
 	free func()
+}
+
+// loan is a tensor where the caller has it.
+type loan struct {
+	at     unsafe.Pointer
+	tensor *jit.Tensor
 }
 
 // bind binds a function by name.
@@ -113,8 +128,14 @@ func bind(p *program, name string, arguments []argument, settings string) (*boun
 		b.of = append(b.of, at)
 	}
 	for i, t := range b.launch.Program.Outputs() {
-		b.outputs = append(b.outputs, argument{name: f.Outputs[i], dtype: t.DType, shape: t.Shape})
+		o := argument{name: f.Outputs[i], dtype: t.DType, shape: t.Shape}
+		n, err := o.bytes()
+		if err != nil {
+			return nil, err
+		}
+		b.outputs, b.extents = append(b.outputs, o), append(b.extents, n)
 	}
+	b.lent = make([]loan, len(b.arguments)+len(b.outputs))
 	return b, nil
 }
 
@@ -195,6 +216,29 @@ type streams interface {
 
 // run launches the function: an address for each argument, in the caller's order, and for each output.
 func (b *bound) run(arguments, outputs []unsafe.Pointer, stream uintptr) error {
+	values, results, err := b.tensors(arguments, outputs)
+	if err != nil {
+		return err
+	}
+	work := func() error {
+		if c, ok := b.device.(backend.Capturer); ok && c.Capturing() {
+			b.captured.Store(true)
+		}
+		return b.launch.RunOn(context.Background(), values, results)
+	}
+	if s, ok := b.device.(streams); ok {
+		return s.OnStream(stream, work)
+	}
+	if stream != 0 {
+		return errors.New("a stream is given, and the device has none: give a null stream")
+	}
+	return work()
+}
+
+// tensors are the arguments of a launch, in the order of the leaves, and its results.
+func (b *bound) tensors(arguments, outputs []unsafe.Pointer) ([]jit.Value, []*jit.Tensor, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	values := make([]jit.Value, len(b.leaves))
 	for i, leaf := range b.leaves {
 		at := b.of[i]
@@ -205,44 +249,39 @@ func (b *bound) run(arguments, outputs []unsafe.Pointer, stream uintptr) error {
 		a := &b.arguments[at]
 		if a.scalar {
 			if arguments[at] == nil {
-				return fmt.Errorf("%s: the address of the scalar is null", a.name)
+				return nil, nil, fmt.Errorf("%s: the address of the scalar is null", a.name)
 			}
 			l := literal(a.dtype, arguments[at])
 			values[i] = jit.Value{Scalar: &l}
 			continue
 		}
-		t, err := b.borrow(a, b.extents[at], arguments[at])
+		t, err := b.borrow(a, at, arguments[at])
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		values[i] = jit.TensorValue(t)
 	}
 	results := make([]*jit.Tensor, len(b.outputs))
 	for i := range b.outputs {
-		a := &b.outputs[i]
-		n, err := a.bytes()
+		t, err := b.borrow(&b.outputs[i], len(b.arguments)+i, outputs[i])
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		if results[i], err = b.borrow(a, n, outputs[i]); err != nil {
-			return err
-		}
+		results[i] = t
 	}
-	work := func() error { return b.launch.RunOn(context.Background(), values, results) }
-	if s, ok := b.device.(streams); ok {
-		return s.OnStream(stream, work)
-	}
-	if stream != 0 {
-		return errors.New("a stream is given, and the device has none: give a null stream")
-	}
-	return work()
+	return values, results, nil
 }
 
-// borrow is a tensor where the caller has it.
-func (b *bound) borrow(a *argument, n int64, at unsafe.Pointer) (*jit.Tensor, error) {
-	m, err := jit.Borrow(b.device, at, n, int64(a.dtype.Size()))
+// borrow is a tensor, of a number among arguments and outputs, where the caller has it.
+func (b *bound) borrow(a *argument, number int, at unsafe.Pointer) (*jit.Tensor, error) {
+	l := &b.lent[number]
+	if l.tensor != nil && l.at == at {
+		return l.tensor, nil
+	}
+	m, err := jit.Borrow(b.device, at, b.extents[number], int64(a.dtype.Size()))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a.name, err)
 	}
-	return &jit.Tensor{DType: a.dtype, Shape: a.shape, Strides: a.strides, Memory: m}, nil
+	*l = loan{at, &jit.Tensor{DType: a.dtype, Shape: a.shape, Strides: a.strides, Memory: m}}
+	return l.tensor, nil
 }

@@ -68,7 +68,10 @@ int tilec_load_file(tilec_device device, const char *path, tilec_program *loaded
 int tilec_functions(tilec_program program, char **names, char **error);
 
 /* What a function takes and gives, as JSON: {"name", "parameters": [{"name", "mode", "type", "default"}], "outputs": [names],
- * "settings": [names]}. The caller frees the text. */
+ * "settings": [names], "leaves": [{"name", "dtype", "shape", "scalar"}], "results": [{"name", "dtype", "shape"}], "constants": {name: number}}.
+ * Leaves are the tensors and scalars of the parameters ("w.blocks[].bias" of each element of an array), results those of the outputs. A shape is
+ * of texts, as "2 * N": of dimensions, which the shapes that are given tell where one stands alone, and of constants, with + - * // % as Python
+ * has them. The caller frees the text. */
 int tilec_describe(tilec_program program, const char *function, char **json, char **error);
 
 /* Compiles a kernel or a graph for the types and shapes of its arguments. Settings, words as "BM=64 T=bf16", are what arguments do not
@@ -88,7 +91,10 @@ int tilec_output(tilec_bound bound, size_t number, tilec_tensor *output, char **
  *
  * On a GPU the work is done behind what is in the stream, a CUstream (NULL: the default one) of the device's primary context, and what the
  * stream gets later waits for it; the call does not. Memory must stay until then. On the CPU the work is done when the call
- * returns, and the stream is NULL. */
+ * returns, and the stream is NULL.
+ *
+ * A stream that is being captured gets the launches as nodes of its graph, once the function has run before; what it works with is then kept as
+ * long as the process, for replays. A function that prints, asserts, or gives a view of an argument cannot be captured. */
 int tilec_launch(tilec_bound bound, void *const *arguments, void *const *outputs, void *stream, char **error);
 
 /* Waits for all that the device was given. */

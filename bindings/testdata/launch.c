@@ -55,7 +55,7 @@ int main(void)
     tilec_free(text);
     CHECK(tilec_functions(program, &text, &error) == 0 && strcmp(text, "scale\ndouble") == 0);
     tilec_free(text);
-    CHECK(tilec_describe(program, "scale", &text, &error) == 0 && strstr(text, "\"outputs\":[\"y\",\"r\"]"));
+    CHECK(tilec_describe(program, "scale", &text, &error) == 0 && strstr(text, "\"outputs\":[\"y\",\"r\"]") && strstr(text, "\"results\":[{"));
     tilec_free(text);
 
     /* Every other row of a matrix of four, by its strides. */

@@ -29,21 +29,29 @@ func (a *app) buildGraph(p *typed.Program, args []*argument, form emission, mach
 		return unit{}, err
 	}
 	defer device.Close()
+	forms, err := graphForms(jit.NewCompiler(device, a.logs), g, b.options(o.precision))
+	if err != nil {
+		return unit{}, err
+	}
+	return unitOf(g.Name, form.graph(forms), root(p)), nil
+}
+
+// graphForms are the launches of a graph before any pass and behind each that changes them.
+func graphForms(c *jit.Compiler, g *typed.Graph, options jit.Options) ([]stage.Form, error) {
 	var forms []stage.Form
-	options := b.options(o.precision)
-	options.Dump = func(pass, launches string) {
+	options.Dump = func(pass string, launches lang.Listing) {
 		title := "after " + pass
 		if pass == "" {
 			title = g.Name + ", as it is bound"
 		}
-		forms = append(forms, stage.Form{Title: title, Listing: lang.NewListing(launches, nil)})
+		forms = append(forms, stage.Form{Title: title, Listing: launches})
 	}
-	bound, err := graph.BindSizes(&jit.NewCompiler(device, a.logs).Compiler, g, options)
+	bound, err := graph.BindSizes(&c.Compiler, g, options)
 	if err != nil {
-		return unit{}, err
+		return nil, err
 	}
-	defer bound.Free(device)
-	return unitOf(g.Name, form.graph(forms), root(p)), nil
+	bound.Free(c.Device)
+	return forms, nil
 }
 
 // sizesOf is what the command line says of a graph's sizes and element types.

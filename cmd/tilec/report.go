@@ -23,7 +23,7 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// This file is `tilec report FILE KERNEL`: one page of HTML with all that the compiler knows about a kernel.
+// This file is `tilec report FILE KERNEL`: one page of HTML with all that the compiler knows about a kernel or a graph.
 
 // reportOptions are the flags of `tilec report`.
 type reportOptions struct {
@@ -37,18 +37,22 @@ func (a *app) reportCommand() *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report FILE.tile KERNEL [NAME=VALUE ...]",
-		Short: "Write a page with every stage of a kernel, its costs, its layouts and its profile",
+		Short: "Write a page with every stage of a kernel or a graph, its costs, its layouts and its profile",
 		Long: `Report compiles a kernel and writes one file of HTML, which needs no network: the plan with its costs and its place under the
 roofline; the typed program; the IR, as it is built, as each pass changes it and as the back end gets it; what was decided of a block of
 threads, and which register of which thread holds which element of a tile; PTX; machine code, where ptxas and nvdisasm are there; and what
 each line of the source costs in the emulator. Lines of the stages and lines of the source are linked.
+
+Of a graph the page begins with its launches: the plan of each, how long it is predicted to take, of which kernels it is one and what that saves, what
+could be one launch and is not, and why; then what each pass changed of the launches. The stages are those of each launch, of launches that are
+alike once.
 
 Arguments are those of tilec run. Sizes and element types are those given, or those of the kernel's @sizes. The emulator runs on random tensors
 where none are given, for --limit at most: give small sizes for a profile, or --limit 0 for none.`,
 		Example: "  tilec report std/nn.tile softmax M=1024 N=768 T=bf16 -o softmax.html\n  tilec report std/nn.tile linear_bias M=8192 K=768 N=3072 T=bf16 --limit 0",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 || strings.Contains(args[1], "=") {
-				return errors.New("give a .tile file and the name of a kernel in it, such as `tilec report std/nn.tile softmax`")
+				return errors.New("give a .tile file and the name of a kernel or a graph in it, such as `tilec report std/nn.tile softmax`")
 			}
 			return nil
 		},
@@ -63,7 +67,7 @@ where none are given, for --limit at most: give small sizes for a profile, or --
 			if a.json && !cmd.Flags().Changed("out") {
 				o.out = ""
 			}
-			return a.reportKernel(source(args[0]), args[1], args[2:], o)
+			return a.reportFunction(source(args[0]), args[1], args[2:], o)
 		},
 	}
 	f := cmd.Flags()
@@ -77,8 +81,8 @@ where none are given, for --limit at most: give small sizes for a profile, or --
 	return cmd
 }
 
-// reportKernel writes the report of a kernel.
-func (a *app) reportKernel(path, name string, texts []string, o reportOptions) error {
+// reportFunction writes the report of a kernel or a graph.
+func (a *app) reportFunction(path, name string, texts []string, o reportOptions) error {
 	machine, err := target.Find(o.target)
 	if err != nil {
 		return usageError{err}
@@ -92,10 +96,7 @@ func (a *app) reportKernel(path, name string, texts []string, o reportOptions) e
 	if err != nil {
 		return err
 	}
-	if function.Graph != nil {
-		return usageError{fmt.Errorf("a report is of a kernel, and %s is a graph: `tilec explain` explains graphs", name)}
-	}
-	w := &reporting{app: a, kernel: function.Kernel, machine: machine, options: o}
+	w := &reporting{app: a, function: function, machine: machine, options: o}
 	for _, m := range program.Modules {
 		w.sources = append(w.sources, m.Source)
 	}
@@ -129,11 +130,11 @@ func (a *app) reportKernel(path, name string, texts []string, o reportOptions) e
 // reporting is a report that is being made.
 type reporting struct {
 	*app
-	kernel  *typed.Kernel
-	machine target.Machine
-	options reportOptions
-	binding *binding
-	sources []*lang.Source
+	function *jit.Function
+	machine  target.Machine
+	options  reportOptions
+	binding  *binding
+	sources  []*lang.Source
 	// notes say what was chosen for the user.
 	notes []string
 	// doing is what takes time now.
@@ -142,8 +143,10 @@ type reporting struct {
 
 func (w *reporting) begin(what string) { w.doing.Store(&what) }
 
-// reportedLaunch is one launch of the kernel.
+// reportedLaunch is one launch of the kernel, or one of those of the graph that are alike.
 type reportedLaunch struct {
+	// title tells it from others.
+	title     string
 	spec      *spec.Spec
 	explained *compile.Explanation
 	costs     *kernelPage
@@ -151,7 +154,7 @@ type reportedLaunch struct {
 	decided *block.Program
 }
 
-// view is what a report shows of each launch of a kernel.
+// view is what a report shows of each launch.
 type view struct {
 	id, title, about string
 	of               func(w *reporting, x *reportedLaunch) (report.Part, error)
@@ -174,30 +177,21 @@ func (w *reporting) page() (*report.Page, error) {
 	for s, n := range w.binding.dims { // those that the shapes of tensors tell are known too
 		options.Dims[s.Name] = n
 	}
-	whole, err := jit.Specialise(w.kernel, options)
+	p := &report.Page{Title: fmt.Sprintf("%s on %s", w.function.Name, w.machine.Name), For: givenTo(options), By: "tilec " + jit.Version}
+	var launches []*reportedLaunch
+	var typedLines lang.Listing
+	var err error
+	if g := w.function.Graph; g != nil {
+		p.Source, typedLines = g.Decl.Name.Span().Source, typed.GraphListing(g)
+		p.Sections, launches, err = w.graphSections(options)
+	} else {
+		p.Source, typedLines = w.function.Kernel.Decl.Name.Span().Source, typed.KernelListing(w.function.Kernel)
+		launches, err = w.kernelLaunches(options)
+	}
 	if err != nil {
 		return nil, err
 	}
-	var launches []*reportedLaunch
-	for _, s := range whole.Launches() {
-		x := &reportedLaunch{spec: s}
-		if x.explained, err = compile.Explain(s, w.machine); err != nil {
-			return nil, err
-		}
-		if x.costs, err = kernelPageOf(x.explained, w.machine); err != nil {
-			return nil, err
-		}
-		x.costs.For = givenTo(options)
-		if w.machine.IsGPU() {
-			if x.decided, err = x.explained.BlockProgram(); err != nil {
-				return nil, err
-			}
-		}
-		launches = append(launches, x)
-	}
-	p := &report.Page{
-		Title: fmt.Sprintf("%s on %s", w.kernel.Name, w.machine.Name), For: givenTo(options), By: "tilec " + jit.Version, Source: w.kernel.Decl.Name.Span().Source,
-	}
+	begin := len(p.Sections)
 	for _, v := range views {
 		w.begin(v.title)
 		s := report.Section{ID: v.id, Title: v.title, About: v.about}
@@ -207,14 +201,14 @@ func (w *reporting) page() (*report.Page, error) {
 				return nil, err
 			}
 			if len(launches) > 1 {
-				part.Title = x.spec.Kernel.Name
+				part.Title = x.title
 			}
 			s.Parts = append(s.Parts, part)
 		}
 		p.Sections = append(p.Sections, s)
 	}
-	typedSection := report.Section{ID: "typed", Title: "Typed", About: "Names resolved, every expression with its element type and axes.", Parts: []report.Part{{Lines: typed.KernelListing(w.kernel)}}}
-	p.Sections = slices.Insert(p.Sections, 1, typedSection)
+	typedSection := report.Section{ID: "typed", Title: "Typed", About: "Names resolved, every expression with its element type and axes.", Parts: []report.Part{{Lines: typedLines}}}
+	p.Sections = slices.Insert(p.Sections, begin+1, typedSection)
 	w.begin("profile")
 	profile, costs, err := w.profile()
 	if err != nil {
@@ -223,6 +217,42 @@ func (w *reporting) page() (*report.Page, error) {
 	p.Costs = costs
 	p.Sections = append(p.Sections, report.Section{ID: "profile", Title: "Profile", About: "What the emulator executes, by class of instruction, by line of the source, and by access to memory.", Parts: []report.Part{profile}})
 	return p, nil
+}
+
+// kernelLaunches are the launches of a kernel.
+func (w *reporting) kernelLaunches(options jit.Options) ([]*reportedLaunch, error) {
+	whole, err := jit.Specialise(w.function.Kernel, options)
+	if err != nil {
+		return nil, err
+	}
+	var launches []*reportedLaunch
+	for _, s := range whole.Launches() {
+		x, err := w.explained(s)
+		if err != nil {
+			return nil, err
+		}
+		x.title, x.costs.For = s.Kernel.Name, givenTo(options)
+		launches = append(launches, x)
+	}
+	return launches, nil
+}
+
+// explained is all that is known of a launch.
+func (w *reporting) explained(s *spec.Spec) (*reportedLaunch, error) {
+	x := &reportedLaunch{spec: s}
+	var err error
+	if x.explained, err = compile.Explain(s, w.machine); err != nil {
+		return nil, err
+	}
+	if x.costs, err = kernelPageOf(x.explained, w.machine); err != nil {
+		return nil, err
+	}
+	if w.machine.IsGPU() {
+		if x.decided, err = x.explained.BlockProgram(); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
 }
 
 func viewPlan(w *reporting, x *reportedLaunch) (report.Part, error) {

@@ -40,7 +40,8 @@ func chapters(commands string) ([]chapter, error) {
 	all := []chapter{
 		{"Begin", []*page{
 			{file: "README.md", address: "index.html", title: "tilec"},
-			at("docs/tutorial.md", "Tutorial"), at("docs/examples.md", "Examples"), at("docs/playground.md", "Playground"),
+			at("docs/tutorial.md", "Tutorial"), at("docs/side-by-side.md", "Side by side"), at("docs/cookbook.md", "Cookbook"),
+			at("docs/examples.md", "Examples"), at("docs/playground.md", "Playground"),
 		}},
 		{"The language", []*page{
 			at("docs/language.md", "Reference"), at("docs/operations.md", "Operations"),

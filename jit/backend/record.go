@@ -26,6 +26,13 @@ type Recorder interface {
 	Record(tasks []Task) (Recording, error)
 }
 
+// Capturer is a device that works in a stream of somebody else's, who may be recording what that gets.
+type Capturer interface {
+	// Capturing reports that what the device is given now is recorded by somebody else, and not done yet: memory that it is about is kept
+	// as long as the process, and nothing may wait for it.
+	Capturing() bool
+}
+
 // Recording is tasks that a device keeps. Their memory must stay where it is.
 type Recording interface {
 	// Replay does the tasks, behind what the device was given before. A GPU does not wait for them; where a device does, it

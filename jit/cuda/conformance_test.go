@@ -284,7 +284,14 @@ func testGraph(t *testing.T, c *Context) {
 	step := kernel(t, load(t, c, vectorPTX), "step")
 	p := onDevice(t, c, []uint32{2})
 	params := new(Params) // used again at once: a launch keeps its own copy
+	captured := func(want bool) {
+		got, err := s.Capturing()
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	captured(false)
 	g, err := s.Capture(func() error {
+		captured(true)
 		for _, k := range []uint8{1, 200, 3} {
 			if err := s.Launch(step, one, params.Reset().Ptr(p).Uint32(5).Uint8(k)); err != nil {
 				return err
@@ -293,6 +300,7 @@ func testGraph(t *testing.T, c *Context) {
 		return nil
 	})
 	graph := closing(t, g, err)
+	captured(false)
 	require.Equal(t, 3, graph.Nodes())
 	require.Equal(t, []uint32{2}, fromDevice[uint32](t, c, p, 1), "capturing runs nothing")
 	want := uint32(2)

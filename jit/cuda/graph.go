@@ -42,6 +42,19 @@ func (s *Stream) BeginCapture() error {
 	return s.ctx.driver.lib.do(cuStreamBeginCapture, uintptr(s.handle), captureRelaxed)
 }
 
+// Capturing reports whether what is queued on the stream is recorded instead of done.
+func (s *Stream) Capturing() (bool, error) {
+	if err := s.ctx.enter(); err != nil {
+		return false, err
+	}
+	defer s.ctx.leave()
+	var status uint32 // 0: none; 1: it is recorded; 2: it was, and the recording is broken
+	if err := s.ctx.driver.lib.do(cuStreamIsCapturing, uintptr(s.handle), uintptr(unsafe.Pointer(&status))); err != nil {
+		return false, err
+	}
+	return status != 0, nil
+}
+
 // EndCapture ends the recording and makes it ready to run.
 func (s *Stream) EndCapture() (*Graph, error) {
 	if err := s.ctx.enter(); err != nil {

@@ -60,6 +60,7 @@ const (
 	cuStreamWaitEvent
 	cuStreamBeginCapture
 	cuStreamEndCapture
+	cuStreamIsCapturing
 	cuEventCreate
 	cuEventDestroy
 	cuEventRecord
@@ -126,6 +127,7 @@ var symbolNames = [numSymbols]string{
 	cuStreamWaitEvent:                           "cuStreamWaitEvent",
 	cuStreamBeginCapture:                        "cuStreamBeginCapture_v2",
 	cuStreamEndCapture:                          "cuStreamEndCapture",
+	cuStreamIsCapturing:                         "cuStreamIsCapturing",
 	cuEventCreate:                               "cuEventCreate",
 	cuEventDestroy:                              "cuEventDestroy_v2",
 	cuEventRecord:                               "cuEventRecord",

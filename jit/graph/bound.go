@@ -43,6 +43,8 @@ type Call struct {
 	Scalars []Scalar
 	// Fills are the tensors that are filled with zeros before the launch.
 	Fills []int
+	// At is the call that the source has; of a launch of several kernels, that of one of them.
+	At lang.Span
 	// copies: the launch lays an operand of a later one out anew.
 	copies bool
 	// params are the parameters of the specialisation paramsOf, which passes ask for again and again.

@@ -106,7 +106,7 @@ func (b *binder) Call(k *typed.Kernel, args []Value, consts map[*size.Symbol]lan
 		if err := spec.CheckConditions(one); err != nil {
 			return Value{}, err
 		}
-		s := Call{Spec: one}
+		s := Call{Spec: one, At: at}
 		for _, i := range whole.Places(one.Kernel) {
 			s.Tensors = append(s.Tensors, tensors[i])
 			b.use(&tensors[i], len(b.prog.Calls))

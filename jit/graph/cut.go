@@ -54,7 +54,7 @@ func (b *Bound) cut(env *compile.Compiler, opts *Options) error {
 	b.Calls = calls
 	b.live()
 	if opts.Dump != nil {
-		opts.Dump("cut", b.String())
+		opts.Dump("cut", b.Listing())
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (b *Bound) halvesOf(c Call, env *compile.Compiler, guard int64) ([]Call, er
 		of.Layouts = append(slices.Clone(s.Layouts[:inputs]), layout)
 		of.Pins = maps.Clone(s.Pins) // extents are those of the whole kernel's axes
 		maps.DeleteFunc(of.Pins, func(name string, _ int64) bool { return !slices.Contains(lang.PlanSettings(), name) })
-		made := Call{Spec: &of, Tensors: append(slices.Clone(c.Tensors[:inputs]), between), Scalars: c.Scalars}
+		made := Call{Spec: &of, Tensors: append(slices.Clone(c.Tensors[:inputs]), between), Scalars: c.Scalars, At: c.At}
 		if !behind {
 			one.Outputs = []*typed.Param{param(lang.Out)}
 			return made

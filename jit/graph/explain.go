@@ -5,6 +5,7 @@ import (
 	"tilec/jit/spec"
 	"tilec/jit/target"
 	"tilec/jit/tensor"
+	"tilec/lang"
 	"tilec/typecheck/typed"
 )
 
@@ -17,14 +18,24 @@ type Explanation struct {
 	// Bytes is how much less is written and read because it is no longer in memory.
 	Bytes int64
 	Kinds []Kind
+	// Order is the launches one after the other.
+	Order []Launched
 	// Apart are kinds of launches that could be fewer, and Notes what became smaller.
 	Apart []ApartKind
 	Notes []Note
 }
 
+// Launched is a launch: the number of its kind, and the call that the source has.
+type Launched struct {
+	Kind int
+	At   lang.Span
+}
+
 // Kind is launches that are alike.
 type Kind struct {
 	Name string
+	// Spec is the first of them.
+	Spec *spec.Spec
 	// Launches is how many there are, each of so many kernels.
 	Launches, Kernels int
 	// Time and Separate are seconds of one, and of its kernels with a launch each.
@@ -76,6 +87,7 @@ func Explain(env *compile.Compiler, g *typed.Graph, opts Options) (*Explanation,
 			at[s.Key()] = n
 			e.Kinds = append(e.Kinds, kind)
 		}
+		e.Order = append(e.Order, Launched{n, b.Calls[i].At})
 		k := &e.Kinds[n]
 		k.Launches++
 		e.Time += k.Time
@@ -120,7 +132,7 @@ func (p *predictor) time(s *spec.Spec) (float64, error) {
 
 // kind says what a launch is and saves.
 func (p *predictor) kind(s *spec.Spec) (Kind, error) {
-	k := Kind{Name: s.Name(), Kernels: s.Kernels(), Bytes: saved(s)}
+	k := Kind{Name: s.Name(), Spec: s, Kernels: s.Kernels(), Bytes: saved(s)}
 	var err error
 	if k.Time, err = p.time(s); err != nil {
 		return k, err

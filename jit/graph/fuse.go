@@ -252,7 +252,7 @@ func (r *rewriter) joined(into, other *Call, f spec.Fusion) (Call, error) {
 	if err := r.judge(&s, into.Spec, &f); err != nil {
 		return Call{}, err
 	}
-	one := Call{Spec: &s, Scalars: slices.Concat(into.Scalars, other.Scalars)}
+	one := Call{Spec: &s, Scalars: slices.Concat(into.Scalars, other.Scalars), At: into.At}
 	gone, known := f.Gone(), f.Known()
 	place := 0
 	take := func(c *Call, without []int) {

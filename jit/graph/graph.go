@@ -39,8 +39,8 @@ type Options struct {
 	Guard int64
 	// Separate leaves every call a launch of its own, for who looks at each.
 	Separate bool
-	// Dump, if set, sees the launches of a graph in text, as they were written down ("") and after each pass that changed them.
-	Dump func(pass, text string)
+	// Dump, if set, sees the launches of a graph, as they were written down ("") and after each pass that changed them.
+	Dump func(pass string, launches lang.Listing)
 	// Arena is for intermediate results, shared by programs that never run at the same time; nil for one of the program's own.
 	Arena *backend.Arena
 }

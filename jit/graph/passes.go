@@ -54,7 +54,7 @@ func (b *Bound) rewrite(env *compile.Compiler, opts Options, keeps bool) error {
 		r.results[b.Outputs[i].Slot] = true
 	}
 	if dump != nil {
-		dump("", b.String())
+		dump("", b.Listing())
 	}
 	for _, p := range Passes() {
 		if opts.Separate && !p.keepsCalls {
@@ -76,7 +76,7 @@ func (b *Bound) rewrite(env *compile.Compiler, opts Options, keeps bool) error {
 }
 
 // apply runs one pass.
-func (r *rewriter) apply(p Pass, dump func(pass, text string)) error {
+func (r *rewriter) apply(p Pass, dump func(pass string, launches lang.Listing)) error {
 	r.changed = false
 	r.note()
 	p.run(r)
@@ -88,7 +88,7 @@ func (r *rewriter) apply(p Pass, dump func(pass, text string)) error {
 		return bug.New("pass "+p.Name, "%s: %w", r.Name, err)
 	}
 	if dump != nil {
-		dump(p.Name, r.String())
+		dump(p.Name, r.Listing())
 	}
 	return nil
 }

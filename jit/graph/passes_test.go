@@ -34,7 +34,7 @@ func launchesFor(t *testing.T, machine, path, source, name string, opts graph.Op
 		require.NoError(t, err)
 	}
 	after = map[string]string{}
-	opts.Dump = func(pass, text string) { after[pass] = text }
+	opts.Dump = func(pass string, launches lang.Listing) { after[pass] = launches.String() }
 	var g *typed.Graph
 	for _, h := range program.Graphs {
 		if h.Name == name {

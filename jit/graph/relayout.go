@@ -79,7 +79,7 @@ func (b *Bound) relayout(env *compile.Compiler, opts *Options) error {
 	b.Calls = calls
 	b.live()
 	if opts.Dump != nil {
-		opts.Dump("relayout", b.String())
+		opts.Dump("relayout", b.Listing())
 	}
 	return nil
 }
@@ -93,6 +93,7 @@ func (b *Bound) layAnew(c Call, found []relaid, held map[copyOf]View, guard int6
 			return nil, err
 		}
 		if copies != nil {
+			copies.At = c.At
 			laid = append(laid, *copies)
 		}
 	}

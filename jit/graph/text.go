@@ -10,28 +10,33 @@ import (
 	"tilec/lang"
 )
 
-// String is the text form: a line a launch, what it stores before the names of its kernels, and what it reads behind them.
-// Kernels that are one launch are written in the order in which they compute: a > b is b of what a computes, a | b are side by side.
-func (b *Bound) String() string {
-	var s strings.Builder
-	fmt.Fprintf(&s, "graph %s, %s\n", b.Name, count(len(b.Calls)))
+// String is the text of Listing.
+func (b *Bound) String() string { return b.Listing().String() }
+
+// Listing is the text form, with the places of the calls: a line a launch, what it stores before the names of its kernels, and what it reads behind
+// them. Kernels that are one launch are written in the order in which they compute: a > b is b of what a computes, a | b are side by side.
+func (b *Bound) Listing() (all lang.Listing) {
+	add := func(at lang.Span, format string, args ...any) {
+		all = append(all, lang.ListedLine{Text: fmt.Sprintf(format, args...), At: at})
+	}
+	add(lang.Span{}, "graph %s, %s", b.Name, count(len(b.Calls)))
 	if o := b.Once; o != nil {
 		for i := range o.Calls {
-			fmt.Fprintf(&s, "  once %s\n", o.line(&o.Calls[i]))
+			add(o.Calls[i].At, "  once %s", o.line(&o.Calls[i]))
 		}
 		for n, into := range o.Into {
 			v := o.Outputs[n]
 			v.Slot = Slot{Made: true, Index: into}
-			fmt.Fprintf(&s, "  once %s is %s\n", b.view(&v), o.view(&o.Outputs[n]))
+			add(lang.Span{}, "  once %s is %s", b.view(&v), o.view(&o.Outputs[n]))
 		}
 	}
 	for i := range b.Calls {
-		fmt.Fprintf(&s, "  %s\n", b.line(&b.Calls[i]))
+		add(b.Calls[i].At, "  %s", b.line(&b.Calls[i]))
 	}
 	for i := range b.Outputs {
-		fmt.Fprintf(&s, "  result %s\n", b.view(&b.Outputs[i]))
+		add(lang.Span{}, "  result %s", b.view(&b.Outputs[i]))
 	}
-	return s.String()
+	return all
 }
 
 func (b *Bound) line(c *Call) string {

@@ -80,42 +80,73 @@ func (p *Program) placeResults(args []tensor.Value, into []*tensor.Tensor) error
 	for _, a := range args {
 		tensors, scalars = a.Leaves(tensors, scalars)
 	}
-	var lies []tensor.Footprint
+	ends := make([]int64, 0, len(tensors)+len(into))
 	for _, t := range tensors {
 		end, reason, kind := t.Misuse(p.device)
 		if kind != nil {
 			return p.bound.Refuse(&graph.Input{Name: "an argument"}, reason, kind)
 		}
-		lies = append(lies, tensor.FootprintOf(t, end))
+		ends = append(ends, end)
 	}
-	placed := make([]location, len(p.bound.Temps))
+	refuse := func(i int, reason string, kind error) error {
+		return p.bound.Refuse(&graph.Input{Name: fmt.Sprintf("output %d", i)}, reason, kind)
+	}
 	for i, t := range into {
 		v := &p.bound.Outputs[i]
-		refuse := func(reason string, kind error) error {
-			return p.bound.Refuse(&graph.Input{Name: fmt.Sprintf("output %d", i)}, reason, kind)
-		}
 		end, reason, kind := t.Misuse(p.device)
 		switch {
 		case kind != nil:
-			return refuse(reason, kind)
+			return refuse(i, reason, kind)
 		case t.DType != v.DType || !slices.Equal(t.Shape, v.Shape) || !slices.Equal(t.GivenStrides(), tensor.Contiguous(t.Shape)):
-			return refuse(fmt.Sprintf("is %s%s without gaps, and memory for %s is given", v.DType, tensor.FormatShape(v.Shape), tensor.Describe(t)), misuse.ErrMismatch)
+			return refuse(i, fmt.Sprintf("is %s%s without gaps, and memory for %s is given", v.DType, tensor.FormatShape(v.Shape), tensor.Describe(t)), misuse.ErrMismatch)
 		case t.Divisor(0) < tensor.PowerDivisor(0):
-			return refuse(fmt.Sprintf("lies at a multiple of %d bytes, required %d", t.Divisor(0), tensor.PowerDivisor(0)), misuse.ErrMismatch)
+			return refuse(i, fmt.Sprintf("lies at a multiple of %d bytes, required %d", t.Divisor(0), tensor.PowerDivisor(0)), misuse.ErrMismatch)
 		}
-		own := tensor.FootprintOf(t, end)
-		for _, other := range lies {
-			if own.Overlaps(other) {
-				return refuse("shares elements with an argument or another output: give memory of its own", misuse.ErrOverlap)
+		ends = append(ends, end)
+	}
+	all := append(tensors, into...)
+	if p.lastInto.of(all) {
+		p.placed = p.lastInto.placed
+		return nil
+	}
+	lies := make([]tensor.Footprint, len(all))
+	for i, t := range all {
+		lies[i] = tensor.FootprintOf(t, ends[i])
+		if i < len(tensors) {
+			continue
+		}
+		for _, other := range lies[:i] {
+			if lies[i].Overlaps(other) {
+				return refuse(i-len(tensors), "shares elements with an argument or another output: give memory of its own", misuse.ErrOverlap)
 			}
 		}
-		lies = append(lies, own)
+	}
+	placed := make([]location, len(p.bound.Temps))
+	for i, t := range into {
 		if p.ownResult(i) {
-			placed[v.Slot.Index] = location{t.Memory, t.DType.Bytes(t.Offset), t.Bytes()}
+			placed[p.bound.Outputs[i].Slot.Index] = location{t.Memory, t.DType.Bytes(t.Offset), t.Bytes()}
 		}
+	}
+	p.lastInto = placement{placed: placed}
+	for _, t := range all {
+		p.lastInto.at = append(p.lastInto.at, location{t.Memory, t.Offset, 0})
 	}
 	p.placed = placed
 	return nil
+}
+
+// placement is what RunInto found of arguments and results that lie apart: a run with all of them in the same places need not look again, since
+// their shapes are those that the program is bound to.
+type placement struct {
+	// at is where they begin, arguments first; placed is nil before the first run.
+	at, placed []location
+}
+
+// of reports that tensors lie as the placement's did.
+func (l *placement) of(tensors []*tensor.Tensor) bool {
+	return l.placed != nil && slices.EqualFunc(l.at, tensors, func(at location, t *tensor.Tensor) bool {
+		return at == location{t.Memory, t.Offset, 0}
+	})
 }
 
 // ownResult reports an output that is all of a temporary: no launch uses more of that, and no other output a part.

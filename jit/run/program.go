@@ -52,6 +52,8 @@ type Program struct {
 	// placed are temporaries that the caller of RunInto has memory for, while intoMu is held.
 	intoMu sync.Mutex
 	placed []location
+	// lastInto is where arguments and results of the last RunInto lay.
+	lastInto placement
 	// times is where launches that are timed leave when they began and ended; nil for others.
 	times *backend.Memory
 }

@@ -62,6 +62,9 @@ func (p *Program) replay(ctx context.Context, tensors []*tensor.Tensor, scalars 
 	if !ok || p.recorded.refused || p.observer != nil || len(p.steps) < fewest || p.compiler.Logs.On(log.Time) {
 		return false, nil
 	}
+	if c, ok := p.device.(backend.Capturer); ok && c.Capturing() { // whose recording gets each launch
+		return false, nil
+	}
 	now := p.occasion(occasion{}, tensors, scalars)
 	again := now.equal(&p.recorded.last)
 	p.recorded.last = now

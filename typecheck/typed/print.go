@@ -53,6 +53,13 @@ func KernelListing(k *Kernel) lang.Listing {
 	return out.listing()
 }
 
+// GraphListing is the part of Listing that is of a graph.
+func GraphListing(g *Graph) lang.Listing {
+	out := &printer{}
+	out.graph(g)
+	return out.listing()
+}
+
 type printer struct {
 	out   strings.Builder
 	depth int

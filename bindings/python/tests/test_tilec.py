@@ -233,6 +233,18 @@ class TestTilec(unittest.TestCase):
         with self.assertRaisesRegex(tilec.Error, "f8e4m3"):
             scalar_bytes(1, "f8e4m3", "s")
 
+    def test_described(self):
+        """What is known of shapes before anything is bound."""
+        about = self.program.two.about
+        self.assertEqual([(r["name"], r["dtype"], r["shape"]) for r in about["results"]], [("rows", "f32", ["M"]), ("minus", "f32", ["M", "N"])])
+        leaves = {leaf["name"]: leaf for leaf in self.program.layers.about["leaves"]}
+        self.assertEqual(list(leaves), ["x", "norms[].w", "norms[].b"])
+        self.assertEqual(leaves["norms[].b"]["shape"], ["N"])
+        leaves = {leaf["name"]: leaf for leaf in self.program.scale.about["leaves"]}
+        self.assertEqual((leaves["x"]["dtype"], leaves["s"].get("scalar"), leaves["s"]["dtype"]), ("T", True, "f32"))
+        shapes = self.device.load("kernel f<const G: int = 4>(x: f32[N]) -> y: f32[G * N + N // 2, (N + 1) % G]\n    grid i in N by B\n{\n    y[index(i), 0] = x[i]\n}\n", "f.tile").f.about
+        self.assertEqual((shapes["results"][0]["shape"], shapes["constants"]), (["G * N + N // 2", "(N + 1) % G"], {"G": 4}))
+
     def test_threads(self):
         failures = []
 

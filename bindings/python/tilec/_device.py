@@ -101,12 +101,13 @@ class Function:
 
     def __init__(self, program, name):
         self.program, self.name = program, name
-        about = json.loads(_library.text("tilec_describe", program._handle, name.encode()))
+        self.about = about = json.loads(_library.text("tilec_describe", program._handle, name.encode()))
         self.parameters = [p["name"] for p in about["parameters"]]
         self.outputs, self.settings = about["outputs"], about["settings"]
         self._types = {p["name"]: p["type"] for p in about["parameters"]}
         self._modes = {p["name"]: p["mode"] for p in about["parameters"]}
         self._bound = collections.OrderedDict()
+        self._launchers = collections.OrderedDict()  # of calls on PyTorch's tensors alone
         self._lock = threading.Lock()
 
     def __repr__(self):
@@ -118,6 +119,13 @@ class Function:
 
         The result is an array for one output, a tuple for several, of the library that the first array is of; out gives the memory for
         them. On a GPU the work is done on stream, a CUstream as an int, or on the current stream of the arrays' library."""
+        of_torch = _of_torch() if arguments and not named else None
+        key, taken = of_torch.key_of(arguments) if of_torch else (None, None)
+        launcher = self._launchers.get(key)
+        if launcher is not None:
+            outputs = None if out is None else launcher.outputs_of(out)
+            if out is None or outputs is not None:
+                return launcher.result(launcher(taken, outputs, stream))
         if len(arguments) > len(self.parameters):
             raise Error("%s takes %d arguments, and %d are given" % (self.name, len(self.parameters), len(arguments)))
         values = dict(zip(self.parameters, arguments))
@@ -126,7 +134,14 @@ class Function:
             if name in values:
                 raise Error("%s of %s is given twice" % (name, self.name))
             (values if name in self.parameters else settings)[name] = value
-        return self.call(values, settings, out, stream)
+        leaves = self._leaves(values)
+        bound = self._bind(leaves, settings)
+        result = bound._run(leaves, out, stream)
+        if key:
+            self._launchers[key] = of_torch.Launcher(bound, arguments)
+            while len(self._launchers) > self.KEPT:
+                self._launchers.popitem(last=False)
+        return result
 
     def call(self, arguments, settings=None, out=None, stream=None):
         """Runs the function on arguments by name, which may have any name."""
@@ -161,14 +176,34 @@ class Function:
                     raise Error("%s of %s is of type %s: give tilec.Scalar(%r, dtype), which says which type that is" % (name, self.name, dtype or "of a field", value))
                 leaves.append((name, Scalar(value, dtype)))
             else:
-                leaves.append((name, view(value, "%s of %s" % (name, self.name), self._modes.get(parameter) == "inout")))
+                leaves.append((name, self._view(name, value, self._modes.get(parameter))))
 
         for name, value in arguments.items():
             add(name, value, name)
+        self._check_devices(leaves)
+        return leaves
+
+    def _view(self, name, value, mode):
+        return view(value, "%s of %s" % (name, self.name), mode == "inout")
+
+    def _check_devices(self, leaves):
         for name, leaf in leaves:
             if isinstance(leaf, View) and leaf.cuda != self.program.device.is_cuda and leaf.shape.count(0) == 0:
                 raise Error("%s of %s is in memory of %s, and the device is %s: move it" % (name, self.name, "a GPU" if leaf.cuda else "the CPU", self.program.device.name))
-        return leaves
+
+    def torch_op(self, name=None, **settings):
+        """The function as an operator of PyTorch, by a name as "mylib::softmax" ("tilec::" and the function's own, where none is given), with
+        settings as a call has them. torch.compile and torch.export keep it as one node without a graph break: types and shapes of its results
+        are known without running it, for symbolic sizes too, and what it changes is declared.
+
+        The result is called on the function's arguments in order, on the device of the program; torch.ops.mylib.softmax is it too. A struct
+        is a dict of its fields, an array of structs a list of dicts. It has no derivative: torch.library.register_autograd gives it one.
+        Needs PyTorch 2.4 or later. The operator is there until the process ends, and its program with it."""
+        try:
+            import torch  # noqa: F401
+        except ImportError as e:
+            raise Error("operators of PyTorch need PyTorch: %s" % e) from None
+        return _of_torch().operator(self, name, settings)
 
     def _bind(self, leaves, settings):
         words = " ".join("%s=%s" % ("@precision" if n == "precision" else n, _word(v)) for n, v in sorted(settings.items()))
@@ -197,11 +232,25 @@ def _word(value):
     return text
 
 
+_loaded = None
+
+
+def _of_torch():
+    """What is for PyTorch alone, where the process has it."""
+    global _loaded
+    if _loaded is None and "torch" in sys.modules:
+        from . import _torch
+
+        _loaded = _torch
+    return _loaded
+
+
 class Bound(_Open):
     """A function compiled for types and shapes. It is called with arguments of these, in the order in which it was bound."""
 
     def __init__(self, function, leaves, settings):
         self.function, self.names = function, [name for name, _ in leaves]
+        self._launcher = None
         types = (_library.Tensor * max(len(leaves), 1))()
         keep = []
         for t, (name, leaf) in zip(types, leaves):
@@ -226,10 +275,19 @@ class Bound(_Open):
         self._expected = [(leaf.dtype, None, None) if isinstance(leaf, Scalar) else (leaf.dtype, leaf.shape, leaf.strides) for _, leaf in leaves]
 
     def __call__(self, *arguments, out=None, stream=None):
-        function = self.function
+        function, of_torch = self.function, _of_torch()
+        key, taken = of_torch.key_of(arguments) if of_torch else (None, None)
+        launcher = self._launcher
+        if launcher is not None and key == launcher.key:
+            outputs = None if out is None else launcher.outputs_of(out)
+            if out is None or outputs is not None:
+                return launcher.result(launcher(taken, outputs, stream))
         if len(arguments) != len(function.parameters) and len(arguments) != len(self.names):
             raise Error("%s is bound to %d arguments, and %d are given" % (function.name, len(self.names), len(arguments)))
-        return self._run(function._leaves(dict(zip(function.parameters, arguments))), out, stream)
+        result = self._run(function._leaves(dict(zip(function.parameters, arguments))), out, stream)
+        if key:
+            self._launcher = of_torch.Launcher(self, arguments)
+        return result
 
     def _run(self, leaves, out, stream):
         function = self.function

@@ -88,11 +88,16 @@ def _take(text):
     return value
 
 
+def message(error):
+    """The text of an error of the library's, which is given back."""
+    return _take(error) if error else "libtilec failed and said nothing"
+
+
 def call(name, *arguments):
     """Calls a function that can fail."""
     error = ctypes.c_void_p()
     if getattr(library(), name)(*arguments, ctypes.byref(error)) != 0:
-        raise Error(_take(error) if error else name + " failed")
+        raise Error(message(error))
 
 
 def handle(name, *arguments):

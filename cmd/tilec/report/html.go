@@ -90,9 +90,16 @@ func (w *writer) source(n int, s *lang.Source) {
 
 func (w *writer) section(s Section) {
 	w.printf("<section id=\"%s\" role=\"tabpanel\">\n<p>%s</p>\n", s.ID, html.EscapeString(s.About))
-	for _, part := range s.Parts {
+	if len(s.Parts) > 1 {
+		w.printf("<nav class=\"parts\">")
+		for i, part := range s.Parts {
+			w.printf("<a href=\"#%s-%d\">%s</a>", s.ID, i+1, html.EscapeString(part.Title))
+		}
+		w.printf("</nav>\n")
+	}
+	for i, part := range s.Parts {
 		if part.Title != "" {
-			w.printf("<h2>%s</h2>\n", html.EscapeString(part.Title))
+			w.printf("<h2 id=\"%s-%d\">%s</h2>\n", s.ID, i+1, html.EscapeString(part.Title))
 		}
 		if part.Missing != "" {
 			w.printf("<p class=\"missing\">%s</p>\n", html.EscapeString(part.Missing))

@@ -1,4 +1,4 @@
-// Package report is a page of what became of a kernel: its stages as lines that are linked with those of the source, pictures, and what each line of
+// Package report is a page of what became of a kernel or a graph: its stages as lines that are linked with those of the source, pictures, and what each line of
 // the source costs. The page is one file of HTML that needs no network. The package knows what a page has on it; it must not know how that came
 // about.
 package report
@@ -15,16 +15,16 @@ import (
 
 // Page is a report.
 type Page struct {
-	// Title names the kernel and its machine; For is the sizes and types that it is for; By is the compiler that made the report.
+	// Title names the kernel or the graph and its machine; For is the sizes and types that it is for; By is the compiler that made the report.
 	Title, For, By string
-	// Source is where the kernel is declared.
+	// Source is where that is declared.
 	Source   *lang.Source
 	Sections []Section
 	// Costs are what lines of the sources cost, as parts of the whole.
 	Costs []Cost
 }
 
-// Section is one stage, or one way to look at the kernel.
+// Section is one stage, or one way to look at all of it.
 type Section struct {
 	// ID is a word for addresses, Title what a person reads, About a sentence of what there is to see.
 	ID, Title, About string

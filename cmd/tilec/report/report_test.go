@@ -39,7 +39,7 @@ func TestHTML(t *testing.T) {
 		"<title>f on sm_90a</title>", "N=4 &amp; more", `<h2>a&lt;b.tile</h2>`, `<h2>std/m.tile</h2>`,
 		`<div class="line" data-at="0:2">%1 = a &lt; b</div>`, `<div class="line">&lt;/script&gt;</div>`, `<div class="line" data-at="1:1">call</div>`,
 		`<a href="#one" role="tab">One</a><a href="#two" role="tab">Two</a>`, `<p>what is &lt; to be seen</p>`,
-		`<h3>after dce</h3>`, `<div class="line removed" data-at="0:1">- a</div>`, `<div class="line added">+ b</div>`, `<div class="line">  c</div>`,
+		`<nav class="parts"><a href="#two-1">f</a><a href="#two-2">g</a></nav>`, `<h2 id="two-2">g</h2>`, `<h3>after dce</h3>`, `<div class="line removed" data-at="0:1">- a</div>`, `<div class="line added">+ b</div>`, `<div class="line">  c</div>`,
 		`<p class="missing">no ptxas &amp; nvdisasm</p>`, `title="25.0 % of all instructions" style="--cost:0.250">2</b>`,
 		"function colour(", "--accent:",
 	} {

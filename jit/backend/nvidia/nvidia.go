@@ -201,7 +201,7 @@ func (d *Device) Fill(m *backend.Memory, offset, n int64, value byte) error {
 	if err := m.Access(d, "GPU.Fill", offset, n); err != nil {
 		return err
 	}
-	return d.meanwhile("GPU.Fill", d.stream.Fill(cuda.Ptr(m.Address()+uint64(offset)), value, int(n)))
+	return d.meanwhile("GPU.Fill", d.queue().Fill(cuda.Ptr(m.Address()+uint64(offset)), value, int(n)))
 }
 
 // Poison turns the poisoning of memory on.
@@ -348,7 +348,7 @@ func (k *gpuKernel) Scratch(blocks int64) (bytes, atOnce int64) {
 
 // Launch starts the kernel.
 func (k *gpuKernel) Launch(_ context.Context, args []backend.Arg) error {
-	return k.queue(k.device.stream, args, false)
+	return k.queue(k.device.queue(), args, false)
 }
 
 // queue starts the kernel on a stream. A dependent one may begin before the launch before it has ended.

@@ -61,7 +61,7 @@ func (r *recording) Replay(context.Context) error {
 	if err := backend.Usable(r.device, "GPU.Replay"); err != nil {
 		return err
 	}
-	return r.device.meanwhile("GPU.Replay", r.graph.Launch(r.device.stream))
+	return r.device.meanwhile("GPU.Replay", r.graph.Launch(r.device.queue()))
 }
 
 // Close destroys the graph.

@@ -196,6 +196,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, 
 
 CUresult cuStreamBeginCapture_v2(CUstream s, CUstreamCaptureMode mode) { STREAM; s->capture = calloc(1, sizeof(struct CUgraph_st)); return mode == 2 ? OK : 1; }
 CUresult cuStreamEndCapture(CUstream s, CUgraph *g) { STREAM; *g = s->capture; s->capture = 0; return *g ? OK : 900; }
+CUresult cuStreamIsCapturing(CUstream s, int *status) { STREAM; *status = s->capture ? 1 : 0; return OK; }
 CUresult cuGraphGetNodes(CUgraph g, CUgraphNode *nodes, size_t *n) { CURRENT; *n = g->n; return nodes ? 1 : OK; }
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *x, CUgraph g, unsigned long long flags) { CURRENT; *x = malloc(sizeof *g); memcpy(*x, g, sizeof *g); return flags == 0 ? OK : 1; }
 CUresult cuGraphDestroy(CUgraph g) { CURRENT; memset(g, 0, sizeof *g); free(g); return OK; }

@@ -4,11 +4,13 @@ const pane = document.getElementById("pane"), source = document.getElementById("
 const tabs = [...document.querySelectorAll("#tabs a")], sections = [...pane.querySelectorAll("section")];
 
 function choose() {
-    const chosen = sections.find(s => "#" + s.id === location.hash) ?? sections[0];
+    const target = document.getElementById(location.hash.slice(1)); // a section, or a launch in one
+    const chosen = sections.find(s => s.contains(target)) ?? sections[0];
     pane.classList.add("tabbed");
     for (const s of sections) s.classList.toggle("chosen", s === chosen);
     for (const t of tabs) t.setAttribute("aria-selected", t.hash === "#" + chosen.id);
-    pane.scrollTo(0, 0);
+    if (target && chosen !== target && chosen.contains(target)) target.scrollIntoView();
+    else pane.scrollTo(0, 0);
 }
 addEventListener("hashchange", choose);
 choose();

@@ -1,0 +1,93 @@
+"""Runs the package's tests with a library, and measures what a call on PyTorch's tensors costs the host:
+
+    python3 tests/on_torch.py path/to/libtilec.so
+
+in the folder bindings/python. It ends with 1 where a test fails, or where PyTorch or a GPU is missing: nothing is skipped in silence.
+"""
+
+import os
+import sys
+import timeit
+import unittest
+
+folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def tests():
+    """Whether all tests pass, and those of both devices ran."""
+    suite = unittest.defaultTestLoader.discover(os.path.join(folder, "tests"), top_level_dir=folder)
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    return result.wasSuccessful() and not any("OnGPU" in str(test) or "OnCPU" in str(test) for test, _ in result.skipped)
+
+
+def overhead():
+    """Prints what a call costs, in microseconds: the least of several rounds, of calls that the GPU is done with before the next one comes."""
+    import torch
+
+    import tilec
+    from tests.test_torch import SOURCE
+    from tilec import _library
+
+    program = tilec.Device("cuda").load(SOURCE, "torch.tile")
+    double, layers = program.double.torch_op("tilec_overhead::double"), program.layers.torch_op("tilec_overhead::layers")
+    scale = program.scale.torch_op("tilec_overhead::scale")
+    x, v, out = torch.randn(4, 64, device="cuda"), torch.randn(64, device="cuda"), torch.empty(4, 64, device="cuda")
+    norms = [{"w": v, "b": v} for _ in range(4)]
+    bound = program.scale.bind(x, 1.0)
+    bound(x, 1.0, out=out)  # makes what the library is called by
+    launcher = bound._launcher
+    launch, error = _library.library().tilec_launch, _library.ctypes.c_void_p()
+    word = _library.ctypes.c_float(2)
+    arguments = launcher.addresses(x.data_ptr(), _library.ctypes.addressof(word))
+    results = launcher.results(out.data_ptr())
+    captured = torch.cuda.CUDAGraph()
+    for _ in range(3):
+        scale(x, 2.0)
+    torch.cuda.synchronize()
+    with torch.cuda.graph(captured):
+        for _ in range(10):
+            scale(x, 2.0)
+    compiled = torch.compile(lambda x: scale(x, 2.0), fullgraph=True)
+    rows = [
+        ("PyTorch: torch.neg(x)", lambda: torch.neg(x), 1),
+        ("PyTorch: torch.addcmul(x, x, x)", lambda: torch.addcmul(x, x, x), 1),
+        ("operator, one tensor and a number: scale(x, 2.0)", lambda: scale(x, 2.0), 1),
+        ("operator that changes a tensor: double(v)", lambda: double(v), 1),
+        ("operator of a graph of 4 layers, 9 tensors: layers(x, norms)", lambda: layers(x, norms), 1),
+        ("operator in torch.compile", lambda: compiled(x), 1),
+        ("operator in a captured CUDA graph, of ten", captured.replay, 10),
+        ("function: program.scale(x, 2.0)", lambda: program.scale(x, 2.0), 1),
+        ("bound: bound(x, 2.0)", lambda: bound(x, 2.0), 1),
+        ("bound, into memory that is there: bound(x, 2.0, out=y)", lambda: bound(x, 2.0, out=out), 1),
+        ("library alone: tilec_launch", lambda: launch(bound._handle, arguments, results, None, _library.ctypes.byref(error)), 1),
+    ]
+    print("%-64s %s" % ("call, PyTorch %s on %s" % (torch.__version__, torch.cuda.get_device_name()), "us"))
+    for name, call, calls in rows:
+        for _ in range(100):
+            call()
+        torch.cuda.synchronize()
+        times = []
+        for _ in range(30):
+            times.append(timeit.timeit(call, number=100) / 100 / calls)
+            torch.cuda.synchronize()
+        print("%-64s %.2f" % (name, min(times) * 1e6))
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: python3 tests/on_torch.py path/to/libtilec.so")
+    os.environ["TILEC_LIBRARY"] = os.path.abspath(sys.argv[1])
+    sys.path.insert(0, folder)
+    passed = tests()
+    try:
+        import torch
+    except ImportError as e:
+        sys.exit("no overhead is measured without PyTorch: %s" % e)
+    if not torch.cuda.is_available():
+        sys.exit("no overhead is measured without a GPU that PyTorch sees")
+    overhead()
+    sys.exit(not passed)
+
+
+if __name__ == "__main__":
+    main()
