@@ -62,6 +62,7 @@ func (c *Compiler) BindGraph(g *typed.Graph, args []tensor.Value, opts Options) 
 	if err != nil {
 		return nil, err
 	}
+	c.Logs.Print(log.Graph, g.Name, b.String)
 	apart := opts
 	apart.Separate, apart.Dump = true, nil
 	p, err := run.New(&c.Compiler, c.Output, b, opts.Arena, func() (*Program, error) {

@@ -28,7 +28,7 @@ func TestLogs(t *testing.T) {
 	assert.True(t, l.On(log.PTX))
 	assert.False(t, l.On(log.AST))
 	_, err = log.Parse("irr", nil)
-	assert.ErrorContains(t, err, `unknown stage "irr": known are all, ast, cutileir`)
+	assert.ErrorContains(t, err, `unknown stage "irr": known are all, ast, block, cutileir`)
 	var none *log.Logs
 	assert.False(t, none.On(log.IR))
 }

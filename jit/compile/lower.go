@@ -161,6 +161,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		l.Exactness = exactnessOf(l.uncut, s)
 	}
 	logs.Print(log.Plan, f.Name, l.Reasons)
+	l.logBlock(logs)
 	if l.uncut != f && !l.uncut.Spill { // another choice of the pass `sink`
 		with.form("sink", l.uncut)
 	}
@@ -351,6 +352,19 @@ func (l *Lowered) BlockProgram() (*block.Program, error) {
 		return nil, fmt.Errorf("target %s is no GPU, so it has no blocks of threads", l.Plan.Target)
 	}
 	return l.Code.Decided(l.target)
+}
+
+// logBlock prints the kernel's block program, of a target that has blocks.
+func (l *Lowered) logBlock(logs *log.Logs) {
+	if l.target.IsGPU() {
+		logs.Print(log.Block, l.Func.Name, func() string {
+			p, err := l.BlockProgram()
+			if err != nil {
+				return err.Error()
+			}
+			return p.String()
+		})
+	}
 }
 
 // PTX is the text of the kernel's PTX module, for the target that it was lowered for.

@@ -66,6 +66,7 @@ func LowerIR(f *ir.Func, target target.Machine, sizes, pins map[string]int64, lo
 		return nil, err
 	}
 	logs.Print(log.Plan, f.Name, l.Reasons)
+	l.logBlock(logs)
 	stage = "code"
 	if err := l.Code.Check(); err != nil {
 		return nil, bug.In(err, func(e *bug.Error) { l.about(e, nil) })

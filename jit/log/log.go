@@ -20,8 +20,10 @@ type Stage string
 const (
 	AST    Stage = "ast"
 	Typed  Stage = "typed"
+	Graph  Stage = "graph"
 	IR     Stage = "ir"
 	Plan   Stage = "plan"
+	Block  Stage = "block"
 	PTX    Stage = "ptx"
 	Launch Stage = "launch"
 	Time   Stage = "time"
@@ -29,8 +31,8 @@ const (
 
 // stageNames maps what users write to stages; the names of cuTile's own log are accepted for `ir`.
 var stageNames = map[string]Stage{
-	"ast": AST, "typed": Typed, "ir": IR, "cutileir": IR, "tileir": IR,
-	"plan": Plan, "ptx": PTX, "launch": Launch, "time": Time,
+	"ast": AST, "typed": Typed, "graph": Graph, "ir": IR, "cutileir": IR, "tileir": IR,
+	"plan": Plan, "block": Block, "ptx": PTX, "launch": Launch, "time": Time,
 }
 
 // Logs prints chosen stages to a writer. A nil *Logs prints nothing.
