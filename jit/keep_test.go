@@ -110,7 +110,7 @@ kernel both(x: f32[A, M, N], z: f32[A, M, N]) -> y: f32[A, M, N]
     y[a, i, j] = u * v / sum(u * v, over j)
 }
 `
-	const a, m = 2, 14
+	const a, m = 2, 70
 	for _, c := range []struct {
 		kernel string
 		d      lang.DType
