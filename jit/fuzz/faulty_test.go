@@ -130,7 +130,7 @@ func TestReferencesOfAPlanDependentProgramDisagree(t *testing.T) {
 
 // What the checker lets through has one result, whatever extents a plan gives.
 func TestNoPlanShowsThrough(t *testing.T) {
-	seeds := uint64(600)
+	seeds := uint64(200)
 	if testing.Short() {
 		seeds = 80
 	}
