@@ -172,10 +172,14 @@ func (a *app) openModel(path string, run runOptions, o *generateOptions) (*gpt.M
 	var compiler *jit.Compiler
 	var opening errgroup.Group
 	opening.Go(func() (err error) {
+		watch := a.logs.Stopwatch("open")
 		compiler, err = a.open(run)
+		watch.Lap("device")
 		return err
 	})
+	watch := a.logs.Stopwatch("open")
 	ckpt, name, err := o.checkpoint()
+	watch.Lap("checkpoint")
 	if failed := opening.Wait(); err != nil || failed != nil {
 		if err == nil {
 			ckpt.Close()
@@ -187,10 +191,12 @@ func (a *app) openModel(path string, run runOptions, o *generateOptions) (*gpt.M
 	}
 	o.advised(ckpt.Generation)
 	a.say("%s: %s; %s on %s", name, ckpt.Config, dtype, compiler.Device.Name())
+	watch = a.logs.Stopwatch("open")
 	loading := a.progress("loading", jit.FormatBytes)
 	ckpt.Loading = loading.update
 	model, err := gpt.NewWith(program, ckpt, compiler, gpt.Options{DType: dtype, Weights: weights, Precision: run.precision})
 	loading.clear()
+	watch.Lap("weights")
 	if err != nil && o.model == "" && o.random == "" {
 		err = fmt.Errorf("%w\nthe checkpoint is the one inside tilec, a GPT-2: --model names another", err)
 	}
