@@ -19,7 +19,17 @@ func (k *kernel) loadOp(op *ir.Op) {
 		k.hold(v, k.Homes[v], k.takeAsked(c))
 		return
 	}
-	k.hold(v, k.Homes[v], k.load(op, k.Homes[v]))
+	k.hold(v, k.Homes[v], k.bring(op, k.Homes[v]))
+}
+
+// bring gives the result of a load in the layout l, through shared memory where the load is read in another.
+func (k *kernel) bring(op *ir.Op, l layout.Layout) []asm.Reg {
+	from := k.LoadLayout(op, l)
+	regs := k.load(op, from)
+	if from.Equal(l) {
+		return regs
+	}
+	return k.convert(op.Result(), held{from, regs}, l)
 }
 
 // word describes how n elements of a type travel: as count registers of a class.

@@ -45,7 +45,7 @@ func (k *kernel) scalar(v *ir.Value) asm.Reg { return k.get(v, layout.Uniform(k.
 func (k *kernel) recompute(op *ir.Op, l layout.Layout) []asm.Reg {
 	switch op.Code {
 	case lang.OpLoad:
-		return k.load(op, l)
+		return k.bring(op, l)
 	case lang.OpConst:
 		return []asm.Reg{elem.EntryConstant(k.a, op.Result().Type.DType, op.Const)}
 	case lang.OpFull:
