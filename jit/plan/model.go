@@ -46,7 +46,9 @@ type model struct {
 	results  map[*ir.Op]bool // stores of the result of a contraction
 	stored   []storedTile    // tiles with the result of a contraction, which stores arrange anew
 	taken    []tile          // tiles that are read at computed positions, from shared memory
-	loops    []*ir.Op
+	// turned are the loads along other neighbours than those along which stores have what is loaded.
+	turned map[*ir.Op]bool
+	loops  []*ir.Op
 	// roles are those of the operands of products, as block.WgmmaRoles gives them.
 	roles map[*ir.Op]block.Roles
 	// ranged are the loops over ranges that are read from memory (see ranges.go).
@@ -157,6 +159,7 @@ func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	m.gather(f.Body, nil, nil)
 	m.findRanges()
 	m.findStencils()
+	m.findTurned()
 	m.liveness(f.Body, nil)
 	for i, a := range f.Axes {
 		if a.Kind == ir.Whole {

@@ -120,6 +120,9 @@ func (c at) scratchBytes() int64 {
 		scratch = max(scratch, c.count(t, true)*t.bytes)
 	}
 	for _, s := range c.ops {
+		if c.turned[s.op] {
+			scratch = max(scratch, c.count(c.tile(s.op.Result()), true)*int64(s.op.Tensor.DType.Size()))
+		}
 		if isReduction(s.op) {
 			scratch = max(scratch, reductionScratch)
 		}

@@ -46,11 +46,9 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 			run = min(run, fragmentRun)
 		}
 		sum.l2 += float64(all * c.fresh(s.op) * bytes * max(c.sector(s)/(run*bytes), 1))
+		uses[t].opened += float64(once * bytes * c.opening(s.op, concurrent))
 		if s.op.Code == lang.OpLoad {
 			uses[t].read += float64(once * bytes)
-			if part := c.linePart(s.op); part > 0 && c.blocks() > concurrent {
-				uses[t].opened += float64(once * bytes * lineOpening * (1/part - 1))
-			}
 			uses[t].again += float64((all - once) * bytes)
 		} else {
 			uses[t].written += float64(once * bytes)
@@ -69,10 +67,10 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 			whole *= float64(c.dims(d))
 		}
 		first := min(u.read, whole)
-		sum.dram += first + u.written + u.opened
+		sum.dram += first + u.written
 		sum.once += first + u.written
 		if whole > float64(c.target.L2Size)/2 {
-			sum.dram += float64((u.read - first) * rereadMiss)
+			sum.dram += float64((u.read-first)*rereadMiss) + u.opened
 		}
 		if !inL2 {
 			sum.dram += u.again
