@@ -114,7 +114,7 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	mnemonic := k.loading(op)
 	mnemonic += k.eviction(op, mnemonic)
 	var other []asm.Reg
-	if e := op.Else(); e != nil {
+	if e := op.Else(); !block.ZeroElse(op) { // what is not read is 0
 		other = k.get(e, l.Slice(e.Type.Axes))
 	}
 	if n > 1 && k.LoopsByWords(c) {

@@ -143,7 +143,7 @@ func (k *kernel) apply(op *ir.Op, xs []asm.Reg) asm.Reg {
 	if op.Coarse {
 		return elem.Coarse(k.a, op.Code, xs)
 	}
-	if d == lang.I32 && len(op.Args) == 2 {
+	if (d == lang.I32 || d == lang.I64) && len(op.Args) == 2 {
 		if n, ok := op.Args[1].IsConst(); ok && n.Int > 1 {
 			switch op.Code {
 			case lang.OpDiv, lang.OpFloorDiv, lang.OpMod:
