@@ -40,6 +40,18 @@ func (c at) registersPerThread() int64 {
 		}
 		most = max(most, n)
 	}
+	return most + c.addresses()
+}
+
+// addresses is the registers of a thread for where elements lie that are loaded one by one, at computed places. An address has two, and loads of
+// the same elements are under way together; as many as four loads have half of theirs at a time, as the assembler orders them.
+func (c at) addresses() int64 {
+	most := int64(0)
+	for op, loads := range c.neighbours {
+		if v := innermost(op); v != nil && len(v.Type.Axes) > 0 && !sum(v) { // neighbours have an address together
+			most = max(most, int64(loads)*c.count(c.tile(op.Result()), true)/(2*c.threads()))
+		}
+	}
 	return most
 }
 

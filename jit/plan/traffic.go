@@ -15,7 +15,10 @@ type traffic struct{ l2, dram, once float64 }
 
 // traffic counts what so many blocks at once move; those of the loads that are kept in shared memory are read once.
 func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
-	type use struct{ read, again, written, opened float64 }
+	type use struct {
+		read, again, written, opened float64
+		computed                     bool // some load's places are computed of positions
+	}
 	var sum traffic
 	uses := map[*ir.Tensor]*use{}
 	var order []*ir.Tensor
@@ -47,6 +50,7 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		}
 		sum.l2 += float64(all * c.fresh(s.op) * bytes * max(c.sector(s)/(run*bytes), 1))
 		uses[t].opened += float64(once * bytes * c.opening(s.op, concurrent))
+		uses[t].computed = uses[t].computed || c.neighbours[s.op] > 0
 		if s.op.Code == lang.OpLoad {
 			uses[t].read += float64(once * bytes)
 			uses[t].again += float64((all - once) * bytes)
@@ -64,7 +68,11 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		u := uses[t]
 		whole := float64(t.DType.Bits()) / 8
 		for _, d := range t.Shape {
-			whole *= float64(c.dims(d))
+			n := c.dims(d)
+			if u.computed { // axes of another size go through it
+				n = dimSize(d, c.sizes)
+			}
+			whole *= float64(n)
 		}
 		first := min(u.read, whole)
 		sum.dram += first + u.written
