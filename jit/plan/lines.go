@@ -69,6 +69,28 @@ func (c at) linePart(op *ir.Op) float64 {
 	return float64(c.extent[i]) * float64(op.Tensor.DType.Bits()) / 8 / lineBytes
 }
 
+// longColumn is from how many positions on a column is work for many warps.
+const longColumn = 1 << 13
+
+// reducesColumns reports a reduction of long columns, which lie side by side in lines of memory: blocks that have whole lines are few.
+func (m *model) reducesColumns() bool {
+	if m.contracts || !m.target.IsGPU() {
+		return false
+	}
+	return slices.ContainsFunc(m.ops, func(s step) bool {
+		if s.op.Code.Row().Group != lang.GroupReduce || len(s.op.Over) != 1 || s.op.Over[0].Kind != ir.Whole || s.op.Over[0].Len < longColumn {
+			return false
+		}
+		return slices.ContainsFunc(m.ops, func(l step) bool {
+			if l.op.Code != lang.OpLoad || !l.op.Result().Type.Has(s.op.Over[0]) {
+				return false
+			}
+			along := alongOne(l.op)
+			return along != nil && along != s.op.Over[0] && along.Kind == ir.Grid
+		})
+	})
+}
+
 // windowed reports a load at sums of positions, as x[h + r, c] is for the r of a window.
 func windowed(op *ir.Op) bool {
 	return op.Code == lang.OpLoad && slices.ContainsFunc(op.Indices(), func(v *ir.Value) bool { return len(v.Type.Axes) > 1 })
