@@ -242,13 +242,36 @@ func (p *Program) StoreLayout(op *ir.Op) layout.Layout {
 		case v < held: // what a thread holds of a sector takes it several accesses, and each of a warp's writes a part of every sector
 			run = op.Tensor.Held().Bytes(int64(v))
 		}
-		if run >= 32 || run >= op.Tensor.Held().Bytes(c.Extent) {
+		if run >= sectorBytes || run >= op.Tensor.Held().Bytes(c.Extent) {
 			return home
 		}
 	}
 	l, _ := p.accessLayout(op)
 	return l
 }
+
+// LoadLayout is the layout in which a load brings a tile that is wanted in another layout: the wanted one where a warp reads whole sectors in
+// it, or several threads have the same elements, else the access's, from which the tile comes through shared memory. A transposition loads
+// rows so, and stores columns. Products bring what they read to shared memory in their own way.
+func (p *Program) LoadLayout(op *ir.Op, want layout.Layout) layout.Layout {
+	c := Contiguous(p.Access(op))
+	if c == nil || len(p.Products) > 0 || op.Tensor.Shared || p.LoopsByWords(c) || want.Copied() {
+		return want
+	}
+	if bytes := op.Tensor.Held().Bytes; bytes(int64(want.Run(c, true))) >= sectorBytes || bytes(c.Extent) < sectorBytes {
+		return want
+	}
+	l, _ := p.accessLayout(op)
+	for _, a := range op.Result().Type.Axes {
+		if want.Run(a, false) > 1 {
+			return runsAlong(l, a, c) // which a thread writes to shared memory at once
+		}
+	}
+	return l
+}
+
+// sectorBytes is how much of the memory a warp reads or writes at least.
+const sectorBytes = 32
 
 // AtomicLayout is the layout in which an atomic goes over its elements: that of
 // the old values where something needs them, else as for a store.

@@ -118,7 +118,7 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 	}
 	var items []Copy
 	for _, op := range loop.Blocks[0].Ops {
-		if op.Code != lang.OpLoad || !op.Tensor.ReadOnly() || !zeroElse(op) || !p.Again(op.Result()) {
+		if op.Code != lang.OpLoad || !op.Tensor.ReadOnly() || !ZeroElse(op) || !p.Again(op.Result()) {
 			continue
 		}
 		v := op.Result()
@@ -159,8 +159,8 @@ func (p *Program) copyLayout(t *Tile, vector int) layout.Layout {
 	return layout.Blocked(t.Axes, t.Extents, vector, p.Warps)
 }
 
-// zeroElse reports a load that gives 0 for what its tensor has not, or that reads nothing but what it has: copies leave zeros there.
-func zeroElse(load *ir.Op) bool {
+// ZeroElse reports a load that gives 0 for what its tensor has not, or that reads nothing but what it has: copies leave zeros there.
+func ZeroElse(load *ir.Op) bool {
 	v := load.Else()
 	if v == nil {
 		return true

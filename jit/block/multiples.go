@@ -69,6 +69,14 @@ func (p *Program) endMultiple(a *ir.Axis) int64 {
 	return m
 }
 
+// mostTogether is the most neighbours about which Together says anything.
+const mostTogether = 1 << 10
+
+// Together is how many neighbours along an axis, beginning at multiples of that number, exist as a whole or not at all: a power of two.
+func (p *Program) Together(a *ir.Axis) int {
+	return int(gcd(gcd(p.StartMultiple(a), p.endMultiple(a)), mostTogether))
+}
+
 // WithinDim reports a bound that is at most the size of the dimension for sure.
 func WithinDim(hi *ir.Value, d *ir.Dim) bool {
 	switch {

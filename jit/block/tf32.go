@@ -58,7 +58,7 @@ func WgmmaRoles(op *ir.Op) (roles Roles, ok bool) {
 func copiesAsBoxes(load *ir.Op, depth []*ir.Axis) bool {
 	t, dims := load.Tensor, AccessOf(load)
 	along := Contiguous(dims)
-	if !t.ReadOnly() || !zeroElse(load) || along == nil {
+	if !t.ReadOnly() || !ZeroElse(load) || along == nil {
 		return false
 	}
 	if len(depth) > 1 {

@@ -1,6 +1,7 @@
 package block
 
 import (
+	"math/bits"
 	"slices"
 
 	"tilec/jit/ir"
@@ -17,6 +18,9 @@ type Tile struct {
 	Extents []int      // how much is held along each
 	// Swizzle is how many chunks are permuted among each other: 1, 2, 4 or 8.
 	Swizzle int
+	// Alike is how many rows, one after the other, are permuted alike; 0 for as many as lie in 128 bytes. Where a thread has several
+	// rows and the lanes beside it the next ones, those of all of them are no multiple of 128 bytes apart.
+	Alike int
 	// Panels is how many rows lie in a panel, where longer rows are cut in panels of 128 bytes, or 64 or 32 where these do not
 	// divide them, one behind the other, as wgmma reads them; 0 where they are not.
 	Panels int
@@ -82,8 +86,13 @@ func (t *Tile) Place(coord func(*ir.Axis) int) (row, column int) {
 
 // Turn is the number that a row's chunks are XORed with.
 func (t *Tile) Turn(row int) int {
-	return row / (8 / t.Swizzle) % t.Swizzle
+	return row / t.alike() % t.Swizzle
 }
+
+func (t *Tile) alike() int { return max(t.Alike, 8/t.Swizzle) }
+
+// TurnShift is the lowest bit of a row's number that tells how its chunks are permuted.
+func (t *Tile) TurnShift() int { return bits.Len(uint(t.alike())) - 1 }
 
 // Offset is the byte at which an element lies.
 func (t *Tile) Offset(row, column int) int {

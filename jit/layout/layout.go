@@ -81,6 +81,11 @@ func (l Layout) ThreadCoord(lane, warp int, a *ir.Axis) int {
 	return At(l.Lane, lane, a) + At(l.Warp, warp, a)
 }
 
+// Copied reports a layout in which several threads hold the same elements.
+func (l Layout) Copied() bool {
+	return slices.ContainsFunc(slices.Concat(l.Lane, l.Warp), func(d Digit) bool { return d.Axis == nil && d.Size > 1 })
+}
+
 // Reach is one more than the largest coordinate that the digits give along a.
 func Reach(a *ir.Axis, groups ...[]Digit) int {
 	n := 1

@@ -93,6 +93,8 @@ func span(v *ir.Value, depth int) (lo, hi int64, ok bool) {
 			return fits(0, max(a.Dim.Value, 1)-1)
 		}
 		return 0, math.MaxInt32, !def.Axis.Dim.Wide
+	case lang.OpCast:
+		return castSpan(def, depth-1)
 	case lang.OpAdd, lang.OpSub, lang.OpMul, lang.OpDiv, lang.OpMod, lang.OpMin, lang.OpMax:
 	default:
 		return 0, 0, false

@@ -55,7 +55,7 @@ body:
 
 // simplifications give a value that stands for the operation's result, or nil.
 var simplifications = []func(*ir.Builder, *ir.Op) *ir.Value{
-	foldSize, foldWhole, foldConstants, foldIdentity, foldNegation, foldSelf, foldDigits, foldTwice, foldWhere, foldCast, foldFull,
+	foldSize, foldWhole, foldConstants, foldIdentity, foldNegation, foldSelf, foldDigits, foldTwice, foldWhere, foldCast, foldFull, foldChecks,
 }
 
 // constant emits a constant of the type, spread over its axes.

@@ -64,7 +64,7 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 		return nil, fail(err)
 	}
 	threads := []int{4, 8}
-	if len(m.sorts()) > 0 || m.hasLongRows() { // long rows spread over more registers
+	if len(m.sorts()) > 0 || m.hasLongRows() || m.reducesColumns() { // long rows, and long columns by whole lines, spread over more registers
 		threads = append(threads, 16)
 	}
 	if len(m.ranged) > 0 && !m.contracts { // a short range is not enough for many warps

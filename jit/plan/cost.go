@@ -457,6 +457,9 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 		}
 		if s.op.Code == lang.OpLoad {
 			e.issue += c.copied(s.op, n) / (full * t.Clock)
+			if c.turned[s.op] { // written to shared memory and read from it
+				e.shared += 2 * n * float64(s.op.Tensor.DType.Size()) / (full * t.SharedBytesPerClock * t.Clock)
+			}
 		}
 		// Lanes without an element take their turn too.
 		each := float64(c.count(tile{axes: s.axes}, false))

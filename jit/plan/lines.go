@@ -25,23 +25,70 @@ func (c at) sector(s step) float64 {
 	return lineBytes
 }
 
-// lineOpening is what the main memory takes longer for each part of a line that comes by itself, as a part of the time of the line: where blocks
-// do not run all at once, those with the other parts go through them each in its own time (an H200: a product of
-// bf16 that reads 2.1 GB of weights by 32 columns of 64 bytes takes 833 us, by 256 columns 497).
-const lineOpening = 0.6
+// lineOpening is what the main memory takes longer for each part of a line that comes by itself, as a part of the time of the line. Where blocks
+// of products do not run all at once, those with the other parts go through them each in its own time (an H200: a product of
+// bf16 that reads 2.1 GB of weights by 32 columns of 64 bytes takes 833 us, by 256 columns 497). Blocks without products lose less by what they
+// read, all at once or not (sums and maxima of 8 columns of f32: 0.11 and 0.14), and by what they write more
+// (transposes by 4 rows of f32 and 8 of bf16: 0.11 to 0.95).
+const (
+	lineOpening  = 0.6
+	readOpening  = 0.13
+	writeOpening = 0.28
+)
 
-// linePart is which part of a line blocks of a product load of a tensor, 0 where a block has whole lines.
-func (c at) linePart(load *ir.Op) float64 {
-	v := innermost(load)
-	if !c.contracts || c.deep || v == nil || len(v.Type.Axes) != 1 {
+// opening is what the main memory takes longer for the lines of which blocks have parts, as a part of the time for what an access moves, where
+// so many blocks run at once.
+func (c at) opening(op *ir.Op, concurrent int64) float64 {
+	part := c.linePart(op)
+	if part == 0 || part >= 1 {
+		return 0
+	}
+	each := readOpening
+	switch {
+	case c.contracts && (op.Code != lang.OpLoad || c.deep || c.blocks() <= concurrent):
+		return 0
+	case c.contracts:
+		each = lineOpening
+	case op.Code != lang.OpLoad:
+		each = writeOpening
+	}
+	return float64(each * (1/part - 1))
+}
+
+// linePart is which part of a line blocks have of what an access moves, 1 or more where they have whole ones, and 0 where it is no run of
+// neighbours that ends with a block.
+func (c at) linePart(op *ir.Op) float64 {
+	v := innermost(op)
+	if v == nil || len(v.Type.Axes) != 1 || gathered(op) {
 		return 0
 	}
 	i := c.place[v.Type.Axes[0]]
-	part := float64(c.extent[i]) * float64(load.Tensor.DType.Bits()) / 8 / lineBytes
-	if c.f.Axes[i].Kind != ir.Grid || c.size[i] <= c.extent[i] || part >= 1 {
+	if c.f.Axes[i].Kind != ir.Grid || c.size[i] <= c.extent[i] {
 		return 0
 	}
-	return part
+	return float64(c.extent[i]) * float64(op.Tensor.DType.Bits()) / 8 / lineBytes
+}
+
+// longColumn is from how many positions on a column is work for many warps.
+const longColumn = 1 << 13
+
+// reducesColumns reports a reduction of long columns, which lie side by side in lines of memory: blocks that have whole lines are few.
+func (m *model) reducesColumns() bool {
+	if m.contracts || !m.target.IsGPU() {
+		return false
+	}
+	return slices.ContainsFunc(m.ops, func(s step) bool {
+		if s.op.Code.Row().Group != lang.GroupReduce || len(s.op.Over) != 1 || s.op.Over[0].Kind != ir.Whole || s.op.Over[0].Len < longColumn {
+			return false
+		}
+		return slices.ContainsFunc(m.ops, func(l step) bool {
+			if l.op.Code != lang.OpLoad || !l.op.Result().Type.Has(s.op.Over[0]) {
+				return false
+			}
+			along := alongOne(l.op)
+			return along != nil && along != s.op.Over[0] && along.Kind == ir.Grid
+		})
+	})
 }
 
 // windowed reports a load at sums of positions, as x[h + r, c] is for the r of a window.

@@ -66,3 +66,52 @@ func TestWindowsByLines(t *testing.T) {
 		}
 	}
 }
+
+// A matrix whose columns are stored as rows, far larger than the L2.
+const transposition = `kernel @transpose {
+  dim M = ?
+  dim N = 8192
+  tensor %x : in f32[M, N] align 16
+  tensor %y : out f32[N, M] align 16
+  axis i : grid M by BM = ?
+  axis j : grid N by BN = ?
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = load %x[%0, %1] : f32{i, j}
+  store %y[%1, %0] = %2
+}
+`
+
+// The sums of columns.
+const columnSums = `kernel @column_sum {
+  dim M = 16384
+  dim N = 4096
+  tensor %x : in f32[M, N] align 16
+  tensor %y : out f32[N] align 16
+  axis j : grid N by BJ = ?
+  axis i : whole M[0 .. 16384]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = load %x[%0, %1] : f32{i, j}
+  %3 = sum %2 over i : f32{j}
+  store %y[%1] = %3
+}
+`
+
+// Blocks read and write whole lines of what the L2 has no room for.
+func TestBlocksHaveWholeLines(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		axes []string
+	}{{transposition, []string{"i", "j"}}, {columnSums, []string{"j"}}} {
+		f, err := ir.Parse("lines", c.text)
+		require.NoError(t, err)
+		p, err := plan.Choose(f, on(t, "sm_90a"), sizes(map[string]int64{"M": 8192}), nil)
+		require.NoError(t, err)
+		for _, axis := range c.axes {
+			assert.GreaterOrEqual(t, 4*p.Extents[axis], int64(128), "%s: bytes along %s", p, axis)
+		}
+	}
+}

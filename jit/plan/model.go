@@ -14,7 +14,9 @@ import (
 type model struct {
 	f      *ir.Func
 	target target.Machine
-	place  map[*ir.Axis]int
+	// sizes gives the typical size of a dimension, 0 where nothing is said; it may be nil.
+	sizes func(*ir.Dim) int64
+	place map[*ir.Axis]int
 	// By place of the axis: its elements in all; whether a contraction sums
 	// over it, and over another axis together with it; whether it is a free axis of a contraction; whether it can be streamed.
 	size       []int64
@@ -46,7 +48,9 @@ type model struct {
 	results  map[*ir.Op]bool // stores of the result of a contraction
 	stored   []storedTile    // tiles with the result of a contraction, which stores arrange anew
 	taken    []tile          // tiles that are read at computed positions, from shared memory
-	loops    []*ir.Op
+	// turned are the loads along other neighbours than those along which stores have what is loaded.
+	turned map[*ir.Op]bool
+	loops  []*ir.Op
 	// roles are those of the operands of products, as block.WgmmaRoles gives them.
 	roles map[*ir.Op]block.Roles
 	// ranged are the loops over ranges that are read from memory (see ranges.go).
@@ -66,6 +70,8 @@ type model struct {
 	privates    []block.Private
 	// stencils are the loads that lie beside others of their tensor.
 	stencils map[*ir.Op]*stencil
+	// neighbours are, by load, those that take elements of its tensor at places computed of the same axes, itself included.
+	neighbours map[*ir.Op]int
 	// misaligned are the tensors whose rows no box can copy: see misalignedOf.
 	misaligned map[*ir.Tensor]int64
 	// wgmma is what is asked of products: see Plan.Wgmma.
@@ -130,7 +136,7 @@ type operand struct {
 
 func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
-	m := &model{f: f, target: t, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
+	m := &model{f: f, target: t, sizes: sizes, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
 		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, scanned: map[*ir.Op]map[int]bool{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}, results: map[*ir.Op]bool{}, depth: -1}
 	m.misaligned = misalignedOf(f, t)
 	for i, a := range f.Axes {
@@ -157,6 +163,7 @@ func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	m.gather(f.Body, nil, nil)
 	m.findRanges()
 	m.findStencils()
+	m.findTurned()
 	m.liveness(f.Body, nil)
 	for i, a := range f.Axes {
 		if a.Kind == ir.Whole {

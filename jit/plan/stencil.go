@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/lang"
 )
@@ -19,12 +20,13 @@ type stencil struct {
 	hi    []int64
 }
 
-// findStencils notes the loads that lie beside others.
+// findStencils notes the loads that lie beside others, and how many loads take elements at computed places.
 func (m *model) findStencils() {
-	m.stencils = map[*ir.Op]*stencil{}
+	m.stencils, m.neighbours = map[*ir.Op]*stencil{}, map[*ir.Op]int{}
 	if m.contracts || !m.target.IsGPU() {
 		return
 	}
+	m.findNeighbours()
 	groups := map[string]*stencil{}
 	for _, s := range m.ops {
 		axes, at, ok := m.standsAt(s.op)
@@ -46,6 +48,27 @@ func (m *model) findStencils() {
 	for op, g := range m.stencils {
 		if g.loads < 2 {
 			delete(m.stencils, op)
+		}
+	}
+}
+
+// findNeighbours counts, of each load whose places are computed of positions, those of its tensor along the same axes, as the four of an
+// interpolation are.
+func (m *model) findNeighbours() {
+	alike := map[string][]*ir.Op{}
+	for _, s := range m.ops {
+		if s.op.Code != lang.OpLoad || gathered(s.op) || !slices.ContainsFunc(block.AccessOf(s.op), func(d block.DimAccess) bool { return d.Gather }) {
+			continue
+		}
+		key := s.op.Tensor.Name
+		for _, v := range s.op.Indices() {
+			key += fmt.Sprint(m.places(v.Type.Axes))
+		}
+		alike[key] = append(alike[key], s.op)
+	}
+	for _, loads := range alike {
+		for _, op := range loads {
+			m.neighbours[op] = len(loads)
 		}
 	}
 }
@@ -87,7 +110,7 @@ func added(v *ir.Value) int64 {
 func (c at) fresh(op *ir.Op) float64 {
 	g := c.stencils[op]
 	if g == nil {
-		return 1
+		return 1 / float64(max(c.neighbours[op], 1))
 	}
 	part := 1 / float64(g.loads)
 	for d, i := range g.axes {

@@ -15,7 +15,10 @@ type traffic struct{ l2, dram, once float64 }
 
 // traffic counts what so many blocks at once move; those of the loads that are kept in shared memory are read once.
 func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
-	type use struct{ read, again, written, opened float64 }
+	type use struct {
+		read, again, written, opened float64
+		computed                     bool // some load's places are computed of positions
+	}
 	var sum traffic
 	uses := map[*ir.Tensor]*use{}
 	var order []*ir.Tensor
@@ -46,11 +49,10 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 			run = min(run, fragmentRun)
 		}
 		sum.l2 += float64(all * c.fresh(s.op) * bytes * max(c.sector(s)/(run*bytes), 1))
+		uses[t].opened += float64(once * bytes * c.opening(s.op, concurrent))
+		uses[t].computed = uses[t].computed || c.neighbours[s.op] > 0
 		if s.op.Code == lang.OpLoad {
 			uses[t].read += float64(once * bytes)
-			if part := c.linePart(s.op); part > 0 && c.blocks() > concurrent {
-				uses[t].opened += float64(once * bytes * lineOpening * (1/part - 1))
-			}
 			uses[t].again += float64((all - once) * bytes)
 		} else {
 			uses[t].written += float64(once * bytes)
@@ -66,13 +68,17 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		u := uses[t]
 		whole := float64(t.DType.Bits()) / 8
 		for _, d := range t.Shape {
-			whole *= float64(c.dims(d))
+			n := c.dims(d)
+			if u.computed { // axes of another size go through it
+				n = dimSize(d, c.sizes)
+			}
+			whole *= float64(n)
 		}
 		first := min(u.read, whole)
-		sum.dram += first + u.written + u.opened
+		sum.dram += first + u.written
 		sum.once += first + u.written
 		if whole > float64(c.target.L2Size)/2 {
-			sum.dram += float64((u.read - first) * rereadMiss)
+			sum.dram += float64((u.read-first)*rereadMiss) + u.opened
 		}
 		if !inL2 {
 			sum.dram += u.again

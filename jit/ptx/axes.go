@@ -317,11 +317,12 @@ func (k *kernel) both(p, q asm.Reg) asm.Reg {
 	return k.a.Calc(asm.Pred, "and.pred", p, q)
 }
 
-// mask is the predicate that register r's element exists along all the axes.
+// mask is the predicate that register r's element exists along all the axes. Of neighbours in a thread that exist together it is one.
 func (k *kernel) mask(l layout.Layout, axes []*ir.Axis, r int) asm.Reg {
 	var p asm.Reg
 	for _, a := range axes {
-		p = k.both(p, k.exists(l, a, l.RegCoord(r, a)))
+		c := l.RegCoord(r, a)
+		p = k.both(p, k.exists(l, a, c-c%l.Aligned(a, k.Together(a))))
 	}
 	return p
 }

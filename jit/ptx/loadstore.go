@@ -19,7 +19,17 @@ func (k *kernel) loadOp(op *ir.Op) {
 		k.hold(v, k.Homes[v], k.takeAsked(c))
 		return
 	}
-	k.hold(v, k.Homes[v], k.load(op, k.Homes[v]))
+	k.hold(v, k.Homes[v], k.bring(op, k.Homes[v]))
+}
+
+// bring gives the result of a load in the layout l, through shared memory where the load is read in another.
+func (k *kernel) bring(op *ir.Op, l layout.Layout) []asm.Reg {
+	from := k.LoadLayout(op, l)
+	regs := k.load(op, from)
+	if from.Equal(l) {
+		return regs
+	}
+	return k.convert(op.Result(), held{from, regs}, l)
 }
 
 // word describes how n elements of a type travel: as count registers of a class.
@@ -104,7 +114,7 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	mnemonic := k.loading(op)
 	mnemonic += k.eviction(op, mnemonic)
 	var other []asm.Reg
-	if e := op.Else(); e != nil {
+	if e := op.Else(); !block.ZeroElse(op) { // what is not read is 0
 		other = k.get(e, l.Slice(e.Type.Axes))
 	}
 	if n > 1 && k.LoopsByWords(c) {

@@ -213,8 +213,8 @@ func (x *sharedAccess) compute(coord func(*ir.Axis) asm.Number) asm.Number {
 	}
 	if r, ok := row.(asm.Reg); ok && t.Swizzle > 1 {
 		turn := r
-		if shift := 8 / t.Swizzle; shift > 1 {
-			turn = k.a.Calc(asm.B32, "shr.u32", turn, asm.Int(map[int]int{2: 1, 4: 2}[shift]))
+		if shift := t.TurnShift(); shift > 0 {
+			turn = k.a.Calc(asm.B32, "shr.u32", turn, asm.Int(shift))
 		}
 		turn = k.a.Calc(asm.B32, "and.b32", turn, asm.Int(t.Swizzle-1))
 		turn = k.a.Calc(asm.B32, "shl.b32", turn, asm.Int(4))
@@ -362,6 +362,9 @@ func (k *kernel) convert(v *ir.Value, from held, want layout.Layout) []asm.Reg {
 	k.a.Comment("convert %s from %s", block.ValueName(v), from.layout)
 	k.a.Comment("  to %s", want)
 	t := newShared(v.Type.DType, axes, ext, true)
+	if len(axes) > 1 {
+		t.Alike = layout.PowerBelow(max(from.layout.Run(axes[1], false), want.Run(axes[1], false)))
+	}
 	t.filled = filled
 	t.buffer = k.allocate(t.Bytes(), "converting "+block.ValueName(v))
 	k.write(t, v, from.layout, from.regs, nil)

@@ -45,7 +45,7 @@ func (k *kernel) scalar(v *ir.Value) asm.Reg { return k.get(v, layout.Uniform(k.
 func (k *kernel) recompute(op *ir.Op, l layout.Layout) []asm.Reg {
 	switch op.Code {
 	case lang.OpLoad:
-		return k.load(op, l)
+		return k.bring(op, l)
 	case lang.OpConst:
 		return []asm.Reg{elem.EntryConstant(k.a, op.Result().Type.DType, op.Const)}
 	case lang.OpFull:
@@ -143,7 +143,7 @@ func (k *kernel) apply(op *ir.Op, xs []asm.Reg) asm.Reg {
 	if op.Coarse {
 		return elem.Coarse(k.a, op.Code, xs)
 	}
-	if d == lang.I32 && len(op.Args) == 2 {
+	if (d == lang.I32 || d == lang.I64) && len(op.Args) == 2 {
 		if n, ok := op.Args[1].IsConst(); ok && n.Int > 1 {
 			switch op.Code {
 			case lang.OpDiv, lang.OpFloorDiv, lang.OpMod:

@@ -68,6 +68,9 @@ func (a *Builder) Quotient(x, n Number) Number {
 	switch {
 	case d == 1 && known:
 		return x
+	case known && isWide(x): // no power of 2
+		m, s := wideReciprocal(uint64(d))
+		return a.Calc(B64, "shr.u64", a.Calc(B64, "mul.hi.u64", x, Int(m)), Int(s))
 	case known && d&(d-1) == 0:
 		return a.Calc(B32, "shr.u32", x, Int(bits.TrailingZeros64(uint64(d))))
 	case known:
@@ -82,6 +85,18 @@ func (a *Builder) Quotient(x, n Number) Number {
 func reciprocal(d uint64) (m uint64, s int) {
 	s = bits.Len64(d) - 1
 	return 1<<(32+s)/d + 1, s
+}
+
+// wideReciprocal is the same of numbers x up to 2^63, and words of 64 bits.
+func wideReciprocal(d uint64) (m uint64, s int) {
+	s = bits.Len64(d) - 1
+	m, _ = bits.Div64(1<<s, 0, d)
+	return m + 1, s
+}
+
+func isWide(x Number) bool {
+	r, ok := x.(Reg)
+	return ok && r.Class == B64
 }
 
 // Remainder is what Quotient leaves.

@@ -1,6 +1,7 @@
 package elem
 
 import (
+	"fmt"
 	"math/bits"
 
 	"tilec/jit/ptx/asm"
@@ -79,31 +80,37 @@ func (e elem) quotient() asm.Reg {
 	return e.pick(isZero, asm.Int(0), q)
 }
 
-// DivideBy is the quotient of an i32 by a number above 1 that is known, its floor, or the remainder: a shift where the number is a power of two, else of the
-// magnitude, which a product divides.
+// DivideBy is the quotient of an i32 or an i64 by a number above 1 that is known, its floor, or the remainder: a shift where the number is a power of
+// two, else of the magnitude, which a product divides.
 func DivideBy(a *asm.Builder, code lang.Op, x asm.Reg, n int64) asm.Reg {
-	op := func(name string, x, y asm.Operand) asm.Reg { return a.Op(asm.B32, name, x, y) }
+	class, width := x.Class, 32
+	if class == asm.B64 {
+		width = 64
+	}
+	op := func(name string, x, y asm.Operand) asm.Reg {
+		return a.Op(class, fmt.Sprint(name, width), x, y)
+	}
 	log := bits.TrailingZeros64(uint64(n))
 	shifts := n == 1<<log
 	if shifts && code == lang.OpFloorDiv {
-		return op("shr.s32", x, asm.Int(log))
+		return op("shr.s", x, asm.Int(log))
 	}
-	sign := op("shr.s32", x, asm.Int(31))
+	sign := op("shr.s", x, asm.Int(width-1))
 	if shifts {
-		up := op("add.s32", x, op("shr.u32", sign, asm.Int(32-log))) // a quotient is rounded toward zero
+		up := op("add.s", x, op("shr.u", sign, asm.Int(width-log))) // a quotient is rounded toward zero
 		if code == lang.OpMod {
-			return op("sub.s32", x, op("and.b32", up, asm.Int(-n)))
+			return op("sub.s", x, op("and.b", up, asm.Int(-n)))
 		}
-		return op("shr.s32", up, asm.Int(log))
+		return op("shr.s", up, asm.Int(log))
 	}
-	turned := op("xor.b32", x, sign) // of a negative number what is one below its magnitude
+	turned := op("xor.b", x, sign) // of a negative number what is one below its magnitude
 	if code == lang.OpFloorDiv {
-		return op("xor.b32", a.Register(a.Quotient(turned, asm.Int(n))), sign)
+		return op("xor.b", a.Register(a.Quotient(turned, asm.Int(n))), sign)
 	}
-	q := a.Register(a.Quotient(op("sub.s32", turned, sign), asm.Int(n)))
-	q = op("sub.s32", op("xor.b32", q, sign), sign)
+	q := a.Register(a.Quotient(op("sub.s", turned, sign), asm.Int(n)))
+	q = op("sub.s", op("xor.b", q, sign), sign)
 	if code == lang.OpMod {
-		return op("sub.s32", x, op("mul.lo.s32", q, asm.Int(n)))
+		return op("sub.s", x, op("mul.lo.s", q, asm.Int(n)))
 	}
 	return q
 }
