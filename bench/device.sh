@@ -9,7 +9,8 @@
 # Summaries go to stdout; logs and tables to the folder that OUT names. bench times the
 # workloads that the words in WORKLOADS choose (`tilec bench list`), beside PyTorch, and holds them to
 # what is expected of the GPU; pins times what bench/trials.txt pins (TRIALS names another file), beside what
-# is planned, and leaves pins.json, an array for each line of it, which `tilec bench spaces --add` keeps. JOBS is how many tests run at once (8).
+# is planned, and leaves pins.json, an array for each line of it, which `tilec bench spaces --add` keeps. JOBS is how many tests run at once (8), and
+# CORRECTNESS_SECONDS when they are cut (420): what had ended by then is told.
 #
 # TOOLS=DIR with DIR/include/cuda.h and DIR/lib builds the driver's conformance
 # test with gorgonia.org/cu too. PTXAS=FILE takes an assembler along.
@@ -75,7 +76,8 @@ correctness() {
     while read -r folder binary; do
         for name in $("$work/$binary" -test.list '^Test'); do echo "$folder $binary $name"; done
     done <"$work/packages" | awk '/Conformance|StandardLibrary|Oracle/ { print; next } { rest = rest $0 "\n" } END { printf "%s", rest }' >"$work/tests"
-    xargs -P "${JOBS:-8}" -L 1 bash -c 'one "$0" "$1" "$2"' <"$work/tests"
+    timeout -k 5 "${CORRECTNESS_SECONDS:-420}" xargs -P "${JOBS:-8}" -L 1 bash -c 'one "$0" "$1" "$2"' <"$work/tests" ||
+        echo "CUT: $(($(wc -l <"$work/tests") - $(ls "$work/logs" | wc -l))) of $(wc -l <"$work/tests") test functions were not begun" | tee -a "$work/summary"
     while read -r folder binary; do
         grep -hE '^--- (PASS|FAIL|SKIP)' "$work/logs/$binary".* | sed 's/^--- //' >"$work/package"
         cat "$work/package" >>"$OUT/tests.txt"

@@ -191,10 +191,10 @@ class OnCPU(unittest.TestCase):
         """A derivative is registered as for any operator."""
         op = self.program.scale.torch_op("tilec_tests_%s::differentiable" % self.name)
 
-        def setup(context, inputs, output):
-            context.s = inputs[1]
+        def setup(ctx, inputs, output):
+            ctx.s = inputs[1]
 
-        torch.library.register_autograd("tilec_tests_%s::differentiable" % self.name, lambda context, g: (g * context.s, None, None), setup_context=setup)
+        torch.library.register_autograd("tilec_tests_%s::differentiable" % self.name, lambda ctx, g: (g * ctx.s, None, None), setup_context=setup)
         x = self.randn(3, 4).requires_grad_()
         op(x, 3.0, 0).sum().backward()
         torch.testing.assert_close(x.grad, torch.full_like(x, 3))
