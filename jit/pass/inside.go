@@ -72,7 +72,7 @@ func floatSpan(v *ir.Value, depth int) (lo, hi float64, ok bool) {
 		return 0, 0, false
 	}
 	rounded := func(lo, hi float64) (float64, float64, bool) {
-		lo, hi = lo-math.Abs(lo)*roundedBy-smallest, hi+math.Abs(hi)*roundedBy+smallest
+		lo, hi = lo-float64(math.Abs(lo)*roundedBy)-smallest, hi+float64(math.Abs(hi)*roundedBy)+smallest
 		return lo, hi, math.Max(-lo, hi) <= math.MaxInt32
 	}
 	switch def.Code {
