@@ -35,8 +35,9 @@ func (c *Constant) Bytes(p *Program) int {
 	return len(c.Groups) * c.GroupBytes * p.Warps * layout.Lanes
 }
 
-// constantsLimit is the shared memory of a block for constants, in bytes: two such blocks share a multiprocessor.
-const constantsLimit = 100 << 10
+// constantsLimit is the shared memory of a block for constants, in bytes: such a block shares a multiprocessor with one that has half as much, as the launch
+// before may have, and constants of up to 100 KB leave room for two.
+const constantsLimit = 136 << 10
 
 // roomForConstants is how many bytes constants may take: what the stages of loops leave to each of the blocks that the plan counts on.
 func (p *Program) roomForConstants() int {

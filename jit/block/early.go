@@ -239,8 +239,8 @@ func (p *Program) prefetch() {
 	p.shareL2()
 }
 
-// copyEarly finds the constants of which the first steps' are copied before the launches before have ended: what the block's first steps
-// wait for then is what the launches before wrote alone. A producer waits for these once, so it serves one loop; threads that copy themselves do
+// copyEarly finds the constants, and the tensors that grow, of which the first steps' are copied before the launches before have ended: what the block's
+// first steps wait for then is what the launches before wrote alone. A producer waits for these once, so it serves one loop; threads that copy themselves do
 // so at the kernel's start, so the loop's stages have their place from there on.
 func (p *Program) copyEarly() {
 	if !p.Dependent() || len(p.Pipelines) != 1 || len(p.Loads) > 0 {
@@ -248,15 +248,17 @@ func (p *Program) copyEarly() {
 	}
 	for _, x := range p.Pipelines {
 		if x.Produced && len(x.Sets()) > 1 || !x.Produced && (p.Tiles != nil || !p.Alone(x.Op) || p.LoopsByWords(x.Op.Axis)) ||
-			!p.early(x.Op.Args[0]) || !p.early(x.Op.Args[1]) || !p.freeBefore(x.Op) {
+			!p.known(x.Op.Args[0]) || !p.known(x.Op.Args[1]) || x.Produced && !(p.early(x.Op.Args[0]) && p.early(x.Op.Args[1])) || !p.freeBefore(x.Op) {
 			return
 		}
 		var early []int
 		for i, c := range x.Copies {
-			if slices.ContainsFunc(p.Access(c.Load), func(d DimAccess) bool { return len(d.Affine.Scalars) > 0 }) {
+			if slices.ContainsFunc(p.Access(c.Load), func(d DimAccess) bool {
+				return slices.ContainsFunc(d.Affine.Scalars, func(s scalarTerm) bool { return x.Produced || !p.known(s.Value) })
+			}) {
 				return
 			}
-			if c.Load.Tensor.Constant {
+			if c.Load.Tensor.Constant || !x.Produced && p.GrownFrom(c.Load) != nil {
 				early = append(early, i)
 			}
 		}

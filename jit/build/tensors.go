@@ -24,6 +24,9 @@ func (b *builder) declareTensor(place int, p *typed.Param) {
 		t.DType = as
 	}
 	b.lay(t, p, place, 1, 1)
+	if l := b.spec.Layouts[place]; l.Order == nil {
+		t.Grows, t.Starts = l.Grows, l.Starts
+	}
 	b.tensors[p] = t
 }
 

@@ -52,9 +52,9 @@ type Call struct {
 	paramsOf *spec.Spec
 }
 
-// depend notes at the launches of a program of several that each may begin before the one before it has ended, and which
-// tensors they may read then: those that no launch writes.
-func (b *Bound) depend() {
+// depend notes at the launches of a program of several that each may begin before the one before it has ended, and what
+// they may read then: tensors that no launch writes, and of those that grow what was there.
+func (b *Bound) depend(target string) {
 	if len(b.Calls) < 2 {
 		return
 	}
@@ -69,6 +69,7 @@ func (b *Bound) depend() {
 			o.Layout.Constant = v.Slot.Made || !v.Slot.Temp && !b.Inputs[v.Slot.Index].Inout
 		}
 	}
+	b.grow(target)
 }
 
 // Fused reports launches of several kernels each.

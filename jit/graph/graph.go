@@ -116,7 +116,7 @@ func (b *binder) finish(out Value) (*Bound, error) {
 			return nil, err
 		}
 	}
-	p.depend()
+	p.depend(b.env.Device.Target().Name)
 	for i := range p.Calls {
 		p.Calls[i].Spec.Timed = b.env.Timed && b.env.Device.Target().IsGPU()
 	}

@@ -133,6 +133,6 @@ func (o *Once) finish(env *compile.Compiler, opts Options) error {
 	if err := o.rewrite(env, opts, false); err != nil {
 		return err
 	}
-	o.depend()
+	o.depend(env.Device.Target().Name)
 	return nil
 }

@@ -198,6 +198,21 @@ type Tensor struct {
 	Shared bool
 	// Constant: no launch of the program writes the tensor, so that its elements are there before the launches before have ended.
 	Constant bool
+	// Grows is where the launches of the program write a tensor that is no constant; nil where that is anywhere.
+	Grows *Grows
+	// Starts: the tensor holds where the tensors that grow are written from.
+	Starts bool
+}
+
+// Grows says of a tensor, as of a cache of keys, that the launches of a program write it behind a start alone: at indices of dimension Dim that are
+// not less than the element of the tensor marked Starts at the index that dimension By has. What stands before is there before the program begins.
+type Grows struct{ Dim, By int }
+
+func (g *Grows) String() string {
+	if g == nil {
+		return ""
+	}
+	return fmt.Sprintf("grows %d by %d", g.Dim, g.By)
 }
 
 // ReadOnly reports a tensor that the kernel never writes: its loads may move freely.

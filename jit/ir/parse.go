@@ -204,6 +204,17 @@ func (p *parser) tensor() {
 		t.Align = p.positive()
 	}
 	t.Constant = p.acceptWord("constant")
+	if p.acceptWord("grows") {
+		t.Grows = &Grows{Dim: int(p.size())}
+		if !p.acceptWord("by") {
+			p.fail("%s where by belongs", p.tok)
+		}
+		t.Grows.By = int(p.size())
+		if last := max(t.Grows.Dim, t.Grows.By); last >= len(t.Shape) {
+			p.fail("%s has no dimension %d", t.Name, last)
+		}
+	}
+	t.Starts = p.acceptWord("starts")
 	p.tensors[t.Name] = t
 	p.f.Tensors = append(p.f.Tensors, t)
 }

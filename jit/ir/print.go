@@ -161,6 +161,12 @@ func (p *printer) tensor(t *Tensor) string {
 	if t.Constant {
 		s += " constant"
 	}
+	if t.Grows != nil {
+		s += " " + t.Grows.String()
+	}
+	if t.Starts {
+		s += " starts"
+	}
 	return s
 }
 

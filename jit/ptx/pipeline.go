@@ -48,7 +48,7 @@ func (k *kernel) pipelineOf(op *ir.Op) *pipeline {
 func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 	if p := k.begun[op]; p != nil {
 		p.hi = hi
-		p.begin(lo, p.others())
+		p.begin(lo, p.others(), fresh)
 		return p
 	}
 	p := k.produced[op]
@@ -71,12 +71,12 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 		}
 		return p
 	}
-	p.begin(lo, p.items)
+	p.begin(lo, p.items, whole)
 	return p
 }
 
-// beginEarly emits, of loops whose threads copy, the copies of constants for the first steps. The first step's group has them with what is copied
-// of other tensors.
+// beginEarly emits, of loops whose threads copy, the copies of constants for the first steps, and of tensors that grow what was there before. The first
+// step's group has them with what is copied of other tensors.
 func (k *kernel) beginEarly() {
 	for _, op := range k.Func.Body.Ops {
 		x := k.Pipelines[op]
@@ -89,14 +89,23 @@ func (k *kernel) beginEarly() {
 		p.makeRoom()
 		for _, act := range p.Schedule.Begin {
 			if act.Do == block.StartCopies {
-				p.copies(p.stepAt(lo, act.Step), asm.Int(act.Step), p.early())
+				p.copies(p.stepAt(lo, act.Step), asm.Int(act.Step), p.early(), old)
 			}
 		}
 		k.begun[op] = p
 	}
 }
 
-// early are the items that are copied for the first steps before the launches before have ended, and others those that are not.
+// share says which elements of what grows are copied: all, those that were there before the program began, or those that it may write.
+type share int
+
+const (
+	whole share = iota
+	old
+	fresh
+)
+
+// early are the items that are copied for the first steps before the launches before have ended, and others those that are not, or not wholly.
 func (p *pipeline) early() (early []pipelined) {
 	for _, i := range p.Early {
 		early = append(early, p.items[i])
@@ -106,7 +115,7 @@ func (p *pipeline) early() (early []pipelined) {
 
 func (p *pipeline) others() (others []pipelined) {
 	for i, x := range p.items {
-		if !slices.Contains(p.Early, i) {
+		if !slices.Contains(p.Early, i) || !x.Load.Tensor.Constant {
 			others = append(others, x)
 		}
 	}
@@ -125,7 +134,7 @@ func (p *pipeline) makeRoom() {
 }
 
 // begin emits what threads do before the first step: the copies of the items for the first steps.
-func (p *pipeline) begin(lo asm.Reg, items []pipelined) {
+func (p *pipeline) begin(lo asm.Reg, items []pipelined, what share) {
 	a := p.k.a
 	for _, x := range p.Schedule.Begin {
 		if x.Do != block.StartCopies {
@@ -137,7 +146,7 @@ func (p *pipeline) begin(lo asm.Reg, items []pipelined) {
 			a.Set(p.read, "mov.b32", asm.Int(0))
 			a.Set(p.write, "mov.b32", asm.Int(p.Ahead))
 		}
-		p.copies(p.stepAt(lo, x.Step), asm.Int(x.Step), items)
+		p.copies(p.stepAt(lo, x.Step), asm.Int(x.Step), items, what)
 		a.Do("cp.async.commit_group")
 	}
 }
@@ -151,7 +160,7 @@ func (p *pipeline) stepAt(lo asm.Reg, step int) asm.Reg {
 }
 
 // copies emits the copies of items for the step at position, into a stage: a constant, or p.write.
-func (p *pipeline) copies(position asm.Reg, stage asm.Number, items []pipelined) {
+func (p *pipeline) copies(position asm.Reg, stage asm.Number, items []pipelined, what share) {
 	k, a := p.k, p.k.a
 	begin := a.Here()
 	skip := a.Label()
@@ -162,7 +171,7 @@ func (p *pipeline) copies(position asm.Reg, stage asm.Number, items []pipelined)
 	for _, x := range items {
 		a.Comment("copy ahead %s", describe(x.Load))
 		t := p.at(x, stage)
-		k.copyAsync(x.Load, t, x.Layout, x.Vector)
+		k.copyPart(x.Load, t, x.Layout, x.Vector, what)
 	}
 	k.pop()
 	a.Place(skip)
@@ -195,6 +204,15 @@ func (p *pipeline) at(x pipelined, stage asm.Number) *sharedTile {
 
 // copyAsync copies a load's elements to a tile; those that do not exist become 0.
 func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout.Layout, vec int) {
+	k.copyPart(op, t, l, vec, whole)
+}
+
+// copyPart copies a part of a load's elements, where its tensor grows, and otherwise all.
+func (k *kernel) copyPart(op *ir.Op, t *sharedTile, l layout.Layout, vec int, what share) {
+	var start *ir.Value
+	if what != whole {
+		start = k.GrownFrom(op)
+	}
 	from, to := k.addressing(op, l), k.accessing(t, l)
 	c := t.Contiguous()
 	groups, n := l.Groups(c, vec)
@@ -216,6 +234,22 @@ func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout.Layout, vec int) {
 		if m := k.both(k.mask(l, t.Axes, g[0]), from.inside(g[0])); m.Valid() {
 			size = append(size, k.a.Calc(asm.B32, "selp.b32", asm.Int(bytes), asm.Int(0), m))
 		}
+		if start != nil {
+			p = k.both(p, k.inShare(from, op.Tensor.Grows.Dim, g[0], start, what))
+		}
 		k.a.If(p).Do(name, append([]asm.Operand{to.at(g[0]), from.at(g[0]).addr(), asm.Int(bytes)}, size...)...)
 	}
+}
+
+// inShare compares where an element stands with the start of what grows: old are those before, fresh those from there on.
+func (k *kernel) inShare(from *addressing, dim, r int, start *ir.Value, what share) asm.Reg {
+	compare := "setp.lt"
+	if what == fresh {
+		compare = "setp.ge"
+	}
+	at, begins := k.a.Register(from.index(dim, r)), k.a.Register(k.scalar(start))
+	if at.Class == asm.B64 {
+		begins = k.a.Wide(begins)
+	}
+	return k.a.Calc(asm.Pred, at.Class.Signed(compare), at, begins)
 }

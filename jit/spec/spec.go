@@ -89,6 +89,9 @@ type Layout struct {
 	Align int64
 	// Constant: no launch of the program writes the tensor.
 	Constant bool
+	// Grows is where the program writes a tensor that is no constant; nil where that is anywhere. Starts: this tensor holds where that begins.
+	Grows  *ir.Grows
+	Starts bool
 	// Order is, of a contiguous tensor of which the dimensions lie in another order than they are declared in, that order: the
 	// last of it is innermost. Nil for the order of declaration.
 	Order []int
@@ -245,7 +248,7 @@ func (s *Spec) Key() Key {
 		}
 	}
 	for _, l := range s.Layouts {
-		fmt.Fprintf(&b, " %v/%d/%v/%d/%t/%v/%s/%s", l.Contiguous, l.Inner, l.Divisors, l.Align, l.Constant, l.Order, l.As, l.Rounded)
+		fmt.Fprintf(&b, " %v/%d/%v/%d/%t/%v/%s/%s/%v/%t", l.Contiguous, l.Inner, l.Divisors, l.Align, l.Constant, l.Order, l.As, l.Rounded, l.Grows, l.Starts)
 	}
 	names := make([]string, 0, len(s.Pins))
 	for n := range s.Pins {

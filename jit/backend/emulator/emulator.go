@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -325,7 +326,7 @@ func (k *emulatedKernel) Launch(ctx context.Context, args []backend.Arg) error {
 	})
 }
 
-// unfinished is what launches before a dependent one may write or read while it begins: all but constants.
+// unfinished is what launches before a dependent one may write or read while it begins: all but constants, and what tensors that grow held before.
 func (k *emulatedKernel) unfinished(size func(*ir.Dim) int64, address func(*ir.Tensor) uint64) []emu.Range {
 	if !k.dependent {
 		return nil
@@ -341,19 +342,67 @@ func (k *emulatedKernel) unfinished(size func(*ir.Dim) int64, address func(*ir.T
 		if p.Kind != ir.ParamPointer || p.Tensor.Constant || p.Tensor.Scratch {
 			continue
 		}
-		last, step := int64(0), int64(1) // the last element, and how far apart are those of a dimension
-		for i := len(p.Tensor.Shape) - 1; i >= 0; i-- {
-			n := of(p.Tensor.Shape[i])
-			if p.Tensor.Strides != nil {
-				step = of(p.Tensor.Strides[i])
+		shape, strides := make([]int64, len(p.Tensor.Shape)), make([]int64, len(p.Tensor.Shape))
+		step := int64(1)
+		for i := len(shape) - 1; i >= 0; i-- {
+			shape[i] = of(p.Tensor.Shape[i])
+			if strides[i] = step; p.Tensor.Strides != nil {
+				strides[i] = of(p.Tensor.Strides[i])
 			}
-			last += (n - 1) * step
-			step *= n
+			step = shape[i] * strides[i]
 		}
-		if last >= 0 {
-			all = append(all, emu.Range{Address: address(p.Tensor), Bytes: uint64(p.Tensor.DType.Bytes(last + 1))})
+		if slices.Contains(shape, 0) {
+			continue
+		}
+		if g := p.Tensor.Grows; g != nil && g.By < g.Dim {
+			all = append(all, k.grown(p.Tensor, shape, strides, address)...)
+			continue
+		}
+		all = append(all, between(p.Tensor, shape, strides, address(p.Tensor)))
+	}
+	return all
+}
+
+// between is the memory from the first to the last element of a tensor of such a shape.
+func between(t *ir.Tensor, shape, strides []int64, address uint64) emu.Range {
+	last := int64(0)
+	for i, n := range shape {
+		last += (n - 1) * strides[i]
+	}
+	return emu.Range{Address: address, Bytes: uint64(t.DType.Bytes(last + 1))}
+}
+
+// grown is what the program may write of a tensor that grows: for each index of the dimensions before it, what stands behind the start.
+func (k *emulatedKernel) grown(t *ir.Tensor, shape, strides []int64, address func(*ir.Tensor) uint64) []emu.Range {
+	var starts *ir.Tensor
+	for _, p := range k.params {
+		if p.Kind == ir.ParamPointer && p.Tensor.Starts {
+			starts = p.Tensor
 		}
 	}
+	var all []emu.Range
+	var visit func(dim int, first, by int64)
+	visit = func(dim int, first, by int64) {
+		if dim < t.Grows.Dim {
+			for i := range shape[dim] {
+				if dim == t.Grows.By {
+					by = i
+				}
+				visit(dim+1, first+i*strides[dim], by)
+			}
+			return
+		}
+		var word [4]byte
+		if err := k.device.memory.Read(word[:], address(starts)+uint64(4*by)); err != nil {
+			return // the launch reads it too, and tells
+		}
+		start := min(max(int64(int32(binary.LittleEndian.Uint32(word[:]))), 0), shape[dim])
+		if behind := slices.Clone(shape[dim:]); start < shape[dim] {
+			behind[0] -= start
+			all = append(all, between(t, behind, strides[dim:], address(t)+uint64(t.DType.Bytes(first+start*strides[dim]))))
+		}
+	}
+	visit(0, 0, 0)
 	return all
 }
 
