@@ -50,7 +50,11 @@ func TestConformanceWide(t *testing.T) {
 	if testing.Short() {
 		t.Skip("every program once more takes as long as TestConformance")
 	}
-	conformance(t, jittest.Device(t), 1, (*jit.Compiler).Widen)
+	every := 1
+	if jittest.OnEmulator(t) {
+		every = 2 // all runs take the emulator a minute
+	}
+	conformance(t, jittest.Device(t), every, (*jit.Compiler).Widen)
 }
 
 // TestConformanceOfBlocks reads the block programs of all of them back from their text, and runs some in the interpreter that does what those say; all
@@ -82,8 +86,8 @@ func TestConformanceVariedThrice(t *testing.T) { varied(t, 3) }
 
 func varied(t *testing.T, seed int) {
 	every := 1
-	if seed > 1 && (testing.Short() || jittest.OnEmulator(t)) {
-		every = 3 // all runs, as of the first two choices, take the emulator a minute
+	if seed > 0 && jittest.OnEmulator(t) || seed > 1 && testing.Short() {
+		every = 3 // all runs, as of the first choice, take the emulator a minute
 	}
 	conformance(t, jittest.Device(t), every, func(c *jit.Compiler) { c.Vary(seed) })
 }
