@@ -86,8 +86,11 @@ func TestConformanceVariedThrice(t *testing.T) { varied(t, 3) }
 
 func varied(t *testing.T, seed int) {
 	every := 1
-	if seed > 0 && jittest.OnEmulator(t) || seed > 1 && testing.Short() {
-		every = 3 // all runs, as of the first choice, take the emulator a minute
+	switch {
+	case jittest.OnEmulator(t): // all runs of one choice take the emulator a minute
+		every = min(seed+2, 3)
+	case seed > 1 && testing.Short():
+		every = 3
 	}
 	conformance(t, jittest.Device(t), every, func(c *jit.Compiler) { c.Vary(seed) })
 }
