@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/build"
 	"tilec/jit/ir"
+	"tilec/jit/spec"
 	"tilec/lang"
 )
 
@@ -19,13 +20,13 @@ type growth struct {
 
 // grow notes at the launches that read memory which grows where its growth begins.
 func (b *Bound) grow(target string) {
-	found := map[Slot]*growth{}
-	written := map[Slot]bool{}
+	found, kernels := map[Slot]*growth{}, map[writer]*written{}
+	changed := map[Slot]bool{}
 	for i := range b.Calls {
 		c := &b.Calls[i]
 		c.each(func(_ int, v *View, mode lang.ParamMode) {
 			if mode != lang.In && !v.Slot.Temp {
-				written[v.Slot] = true
+				changed[v.Slot] = true
 			}
 		})
 	}
@@ -33,13 +34,13 @@ func (b *Bound) grow(target string) {
 		c := &b.Calls[i]
 		starts := -1
 		for j, o := range c.Spec.Operands() {
-			if !o.IsTensor || o.Mode != lang.In || !written[c.Tensors[j].Slot] {
+			if !o.IsTensor || o.Mode != lang.In || !changed[c.Tensors[j].Slot] {
 				continue
 			}
 			v := &c.Tensors[j]
 			g, known := found[v.Slot]
 			if !known {
-				g = b.growth(v.Slot, target)
+				g = b.growth(v.Slot, target, kernels)
 				found[v.Slot] = g
 			}
 			if g == nil || !g.covers(v) {
@@ -50,7 +51,7 @@ func (b *Bound) grow(target string) {
 				continue
 			}
 			starts = at
-			o.Layout.Grows = &ir.Grows{Dim: g.Dim, By: g.By}
+			o.Layout.Grows = &g.Grows
 		}
 		if starts >= 0 {
 			c.Spec.Operands()[starts].Layout.Starts = true
@@ -73,7 +74,7 @@ func (v *View) sameAs(w *View) bool {
 }
 
 // growth is how the launches write a memory; nil where they do not behind a start alone.
-func (b *Bound) growth(s Slot, target string) *growth {
+func (b *Bound) growth(s Slot, target string, kernels map[writer]*written) *growth {
 	var g *growth
 	for i := range b.Calls {
 		c := &b.Calls[i]
@@ -82,7 +83,7 @@ func (b *Bound) growth(s Slot, target string) *growth {
 			if mode == lang.In || v.Slot != s || !ok {
 				return
 			}
-			one := b.growthBy(c, place, target)
+			one := growthBy(c, place, target, kernels)
 			switch {
 			case one == nil || slices.Contains(c.Fills, place):
 				ok = false
@@ -99,42 +100,64 @@ func (b *Bound) growth(s Slot, target string) *growth {
 	return g
 }
 
-// growthBy is how one launch writes a tensor of its own, by the stores of its tile IR.
-func (b *Bound) growthBy(c *Call, place int, target string) *growth {
+// growthBy is how one launch writes a tensor of its own.
+func growthBy(c *Call, place int, target string, known map[writer]*written) *growth {
+	if !c.Tensors[place].Contiguous() {
+		return nil
+	}
+	key := writer{c.Spec.Key(), place}
+	w, ok := known[key]
+	if !ok { // layers are written by one kernel
+		w = writtenBy(c, place, target)
+		known[key] = w
+	}
+	if w == nil {
+		return nil
+	}
+	return &growth{Grows: w.Grows, starts: c.Tensors[w.starts], through: c.Tensors[place]}
+}
+
+// writer is a kernel that writes its tensor at a place.
+type writer struct {
+	spec.Key
+	place int
+}
+
+// written is how a kernel writes a tensor: behind the elements of its tensor number starts.
+type written struct {
+	ir.Grows
+	starts int
+}
+
+// writtenBy reads that of the stores in a launch's tile IR; nil where they may be anywhere.
+func writtenBy(c *Call, place int, target string) *written {
 	if len(c.Spec.Kernel.Parts) > 0 {
 		return nil
 	}
 	f, dims, err := build.Kernel(c.Spec, target)
-	if err != nil || len(dims.Views) > 0 || !c.Tensors[place].Contiguous() {
+	if err != nil || len(dims.Views) > 0 {
 		return nil
 	}
 	t := tensorOf(f, c.Spec, place)
-	var g *growth
+	var all *written
 	ok := true
 	f.Walk(func(op *ir.Op) bool {
-		if op.Tensor != t || op.Code == lang.OpLoad || !ok {
+		if op.Tensor != t || op.Code == lang.OpLoad {
 			return true
 		}
-		one := b.growthAt(c, f, op)
-		switch {
-		case one == nil || op.Code != lang.OpStore:
-			ok = false
-		case g == nil:
-			g = one
-		default:
-			ok = g.Grows == one.Grows && g.starts.sameAs(&one.starts)
-		}
+		one := writtenAt(c, f, op)
+		ok = ok && one != nil && op.Code == lang.OpStore && (all == nil || *all == *one)
+		all = one
 		return true
 	})
-	if !ok || g == nil {
+	if !ok {
 		return nil
 	}
-	g.through = c.Tensors[place]
-	return g
+	return all
 }
 
-// growthAt finds the start behind which a store writes: an element of a constant, at an index that the store has too, to which nothing negative is added.
-func (b *Bound) growthAt(c *Call, f *ir.Func, store *ir.Op) *growth {
+// writtenAt finds the start behind which a store writes: an element of a constant, at an index that the store has too, to which nothing negative is added.
+func writtenAt(c *Call, f *ir.Func, store *ir.Op) *written {
 	for dim, v := range store.Indices() {
 		start := startIn(v)
 		if start == nil {
@@ -144,13 +167,13 @@ func (b *Bound) growthAt(c *Call, f *ir.Func, store *ir.Op) *growth {
 		if by < 0 || by == dim {
 			return nil
 		}
-		var g *growth
-		c.each(func(place int, v *View, _ lang.ParamMode) {
+		var w *written
+		c.each(func(place int, _ *View, _ lang.ParamMode) {
 			if tensorOf(f, c.Spec, place) == start.Tensor {
-				g = &growth{Grows: ir.Grows{Dim: dim, By: by}, starts: *v}
+				w = &written{ir.Grows{Dim: dim, By: by}, place}
 			}
 		})
-		return g
+		return w
 	}
 	return nil
 }

@@ -208,6 +208,7 @@ type Tensor struct {
 // not less than the element of the tensor marked Starts at the index that dimension By has. What stands before is there before the program begins.
 type Grows struct{ Dim, By int }
 
+// String is how the text form of a tensor says it, "" for nil.
 func (g *Grows) String() string {
 	if g == nil {
 		return ""

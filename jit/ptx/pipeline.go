@@ -29,6 +29,8 @@ type pipeline struct {
 type pipelined struct {
 	*block.Copy
 	tile *sharedTile // of a stage; its buffer is that of all stages
+	// share is which of its elements are copied: all but for the first steps of what grows.
+	share share
 }
 
 // pipelineOf is the code of a loop's pipeline, not yet begun; one without items where nothing runs ahead.
@@ -39,7 +41,7 @@ func (k *kernel) pipelineOf(op *ir.Op) *pipeline {
 	}
 	for i := range p.Pipeline.Copies {
 		c := &p.Pipeline.Copies[i]
-		p.items = append(p.items, pipelined{c, &sharedTile{Tile: *c.Tile}})
+		p.items = append(p.items, pipelined{Copy: c, tile: &sharedTile{Tile: *c.Tile}})
 	}
 	return p
 }
@@ -48,7 +50,7 @@ func (k *kernel) pipelineOf(op *ir.Op) *pipeline {
 func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 	if p := k.begun[op]; p != nil {
 		p.hi = hi
-		p.begin(lo, p.others(), fresh)
+		p.begin(lo, p.others())
 		return p
 	}
 	p := k.produced[op]
@@ -71,7 +73,7 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 		}
 		return p
 	}
-	p.begin(lo, p.items, whole)
+	p.begin(lo, p.items)
 	return p
 }
 
@@ -89,7 +91,7 @@ func (k *kernel) beginEarly() {
 		p.makeRoom()
 		for _, act := range p.Schedule.Begin {
 			if act.Do == block.StartCopies {
-				p.copies(p.stepAt(lo, act.Step), asm.Int(act.Step), p.early(), old)
+				p.copies(p.stepAt(lo, act.Step), asm.Int(act.Step), p.early())
 			}
 		}
 		k.begun[op] = p
@@ -108,16 +110,24 @@ const (
 // early are the items that are copied for the first steps before the launches before have ended, and others those that are not, or not wholly.
 func (p *pipeline) early() (early []pipelined) {
 	for _, i := range p.Early {
-		early = append(early, p.items[i])
+		x := p.items[i]
+		if !x.Load.Tensor.Constant {
+			x.share = old
+		}
+		early = append(early, x)
 	}
 	return early
 }
 
 func (p *pipeline) others() (others []pipelined) {
 	for i, x := range p.items {
-		if !slices.Contains(p.Early, i) || !x.Load.Tensor.Constant {
-			others = append(others, x)
+		if slices.Contains(p.Early, i) {
+			if x.Load.Tensor.Constant {
+				continue
+			}
+			x.share = fresh
 		}
+		others = append(others, x)
 	}
 	return others
 }
@@ -134,7 +144,7 @@ func (p *pipeline) makeRoom() {
 }
 
 // begin emits what threads do before the first step: the copies of the items for the first steps.
-func (p *pipeline) begin(lo asm.Reg, items []pipelined, what share) {
+func (p *pipeline) begin(lo asm.Reg, items []pipelined) {
 	a := p.k.a
 	for _, x := range p.Schedule.Begin {
 		if x.Do != block.StartCopies {
@@ -146,7 +156,7 @@ func (p *pipeline) begin(lo asm.Reg, items []pipelined, what share) {
 			a.Set(p.read, "mov.b32", asm.Int(0))
 			a.Set(p.write, "mov.b32", asm.Int(p.Ahead))
 		}
-		p.copies(p.stepAt(lo, x.Step), asm.Int(x.Step), items, what)
+		p.copies(p.stepAt(lo, x.Step), asm.Int(x.Step), items)
 		a.Do("cp.async.commit_group")
 	}
 }
@@ -160,7 +170,7 @@ func (p *pipeline) stepAt(lo asm.Reg, step int) asm.Reg {
 }
 
 // copies emits the copies of items for the step at position, into a stage: a constant, or p.write.
-func (p *pipeline) copies(position asm.Reg, stage asm.Number, items []pipelined, what share) {
+func (p *pipeline) copies(position asm.Reg, stage asm.Number, items []pipelined) {
 	k, a := p.k, p.k.a
 	begin := a.Here()
 	skip := a.Label()
@@ -171,7 +181,7 @@ func (p *pipeline) copies(position asm.Reg, stage asm.Number, items []pipelined,
 	for _, x := range items {
 		a.Comment("copy ahead %s", describe(x.Load))
 		t := p.at(x, stage)
-		k.copyPart(x.Load, t, x.Layout, x.Vector, what)
+		k.copyPart(x.Load, t, x.Layout, x.Vector, x.share)
 	}
 	k.pop()
 	a.Place(skip)

@@ -354,8 +354,8 @@ func (k *emulatedKernel) unfinished(size func(*ir.Dim) int64, address func(*ir.T
 		if slices.Contains(shape, 0) {
 			continue
 		}
-		if g := p.Tensor.Grows; g != nil && g.By < g.Dim {
-			all = append(all, k.grown(p.Tensor, shape, strides, address)...)
+		if starts := k.starts(); starts != nil && p.Tensor.Grows != nil && p.Tensor.Grows.By < p.Tensor.Grows.Dim {
+			all = append(all, k.grown(p.Tensor, shape, strides, address(p.Tensor), address(starts))...)
 			continue
 		}
 		all = append(all, between(p.Tensor, shape, strides, address(p.Tensor)))
@@ -372,14 +372,18 @@ func between(t *ir.Tensor, shape, strides []int64, address uint64) emu.Range {
 	return emu.Range{Address: address, Bytes: uint64(t.DType.Bytes(last + 1))}
 }
 
-// grown is what the program may write of a tensor that grows: for each index of the dimensions before it, what stands behind the start.
-func (k *emulatedKernel) grown(t *ir.Tensor, shape, strides []int64, address func(*ir.Tensor) uint64) []emu.Range {
-	var starts *ir.Tensor
+// starts is the tensor that holds where those that grow are written from; nil for none.
+func (k *emulatedKernel) starts() *ir.Tensor {
 	for _, p := range k.params {
 		if p.Kind == ir.ParamPointer && p.Tensor.Starts {
-			starts = p.Tensor
+			return p.Tensor
 		}
 	}
+	return nil
+}
+
+// grown is what the program may write of a tensor that grows: for each index of the dimensions before it, what stands behind the start.
+func (k *emulatedKernel) grown(t *ir.Tensor, shape, strides []int64, address, starts uint64) []emu.Range {
 	var all []emu.Range
 	var visit func(dim int, first, by int64)
 	visit = func(dim int, first, by int64) {
@@ -393,13 +397,13 @@ func (k *emulatedKernel) grown(t *ir.Tensor, shape, strides []int64, address fun
 			return
 		}
 		var word [4]byte
-		if err := k.device.memory.Read(word[:], address(starts)+uint64(4*by)); err != nil {
+		if err := k.device.memory.Read(word[:], starts+uint64(4*by)); err != nil {
 			return // the launch reads it too, and tells
 		}
 		start := min(max(int64(int32(binary.LittleEndian.Uint32(word[:]))), 0), shape[dim])
 		if behind := slices.Clone(shape[dim:]); start < shape[dim] {
 			behind[0] -= start
-			all = append(all, between(t, behind, strides[dim:], address(t)+uint64(t.DType.Bytes(first+start*strides[dim]))))
+			all = append(all, between(t, behind, strides[dim:], address+uint64(t.DType.Bytes(first+start*strides[dim]))))
 		}
 	}
 	visit(0, 0, 0)
