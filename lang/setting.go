@@ -102,6 +102,8 @@ var settings = []Setting{
 		Doc: "of a loop with a product that takes what is computed of another: 1 computes step by step; 2 has the other product of the next step under way beside it; 3, and warpgroups take turns; up to 3"},
 	{Name: "deferred", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "as the forms are numbered", Written: "@deferred(2)",
 		Doc: "2 has each thread carry a part of its own of a sum that a loop carries, and joins them behind the loop; 1 joins them in each step; up to 2"},
+	{Name: "chains", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "as the forms are numbered", Written: "@chains(1)",
+		Doc: "of a product of which a warp has one tile: 2 has several sums of it under way, each of some steps of the depth, and adds them up at the end; 1 has one; up to 2"},
 	{Name: "kept", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 4, Unit: "as the forms are numbered", Written: "@kept(1)",
 		Doc: "of rows that several loops go through: 1 reads them from memory in each loop; 2 keeps in shared memory what the first loop loads, where there is room; 3 copies them there as a whole before it, where they begin at multiples of 16 bytes or loops go through them by words; 4 has blocks stay, and copies the parts of the next row as a block is done with those of this one; up to 4"},
 	{Name: "stagger", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "as the forms are numbered", Written: "@stagger(2)",

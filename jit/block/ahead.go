@@ -19,7 +19,9 @@ type Pipeline struct {
 	Op *ir.Op // the loop
 	// Stages is how many steps' copies have room in shared memory, ahead how many steps the copies run before the rest.
 	Stages, Ahead int
-	Copies        []Copy
+	// Steps is how many steps the loop has at most, where all of them have room at once; 0 where there may be more.
+	Steps  int
+	Copies []Copy
 	// Overlapped: a step's product is waited for in the next step.
 	Overlapped bool
 	// Produced: a warp of its own does the copies, all of them boxes.
@@ -101,7 +103,20 @@ func (p *Program) newPipeline(op *ir.Op) *Pipeline {
 		return nil
 	}
 	p.deepen(x)
+	if n := x.mostSteps(); 0 < n && n <= x.Stages {
+		x.Steps, x.Stages, x.Ahead = n, n, n
+	}
 	return x
+}
+
+// mostSteps is how many steps the loop has at most; 0 where that is not known.
+func (x *Pipeline) mostSteps() int {
+	n, known := x.Op.MostPositions()
+	if !known {
+		return 0
+	}
+	step := x.Op.Axis.Extent
+	return int(min((n+step-1)/step, math.MaxInt32))
 }
 
 // slice finds the loads that may run ahead: those that only contractions of this

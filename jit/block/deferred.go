@@ -81,8 +81,11 @@ func (p *Program) rescaled(v, carried *ir.Value, reduce *ir.Op, parts layout.Lay
 // heldAs reports values that are all held in a layout, register by register: none of them is converted on its way.
 func (p *Program) heldAs(l layout.Layout, vs ...*ir.Value) bool {
 	for _, v := range vs {
-		if v.Type.IsScalar() {
-			return false
+		if v.Type.IsScalar() { // which each thread has
+			if l.Regs() != 1 {
+				return false
+			}
+			continue
 		}
 		from, ok := l.Permutation(p.Homes[v], v.Type.Axes)
 		for i, r := range from {

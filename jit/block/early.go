@@ -263,6 +263,11 @@ func (p *Program) copyEarly() {
 			}
 		}
 		x.Early = early
+		if x.Steps > 0 { // all of them are copied, so that there is nothing left to ask for
+			p.Prefetches = slices.DeleteFunc(p.Prefetches, func(f Prefetch) bool {
+				return f.Loop == x.Op && slices.ContainsFunc(early, func(i int) bool { return x.Copies[i].Load == f.Load })
+			})
+		}
 	}
 }
 

@@ -40,6 +40,12 @@ func (p *Program) Form(name string) int64 {
 		if len(p.Deferred) > 0 {
 			return 2
 		}
+	case "chains":
+		for _, c := range p.Products {
+			if c.Chains > 1 && c.Parts == 1 {
+				return 2
+			}
+		}
 	case "selection":
 		if p.findsThreshold() {
 			return ByThreshold

@@ -279,6 +279,7 @@ func (t *text) ring(x *Pipeline) {
 	at := t.place()
 	named(t, "stages", &x.Stages)
 	named(t, "ahead", &x.Ahead)
+	unless(t, "steps", &x.Steps, 0)
 	t.flag("produced", &x.Produced)
 	t.flag("overlapped", &x.Overlapped)
 	optional(t, "overlap", &x.Overlap, func(o *Overlap) { t.flag("turns", &o.Turns) })
@@ -416,6 +417,7 @@ func (t *text) product(c *Product, op *ir.Op) {
 	t.flag("rows_in_registers", &c.RowsInRegisters)
 	unless(t, "groups", &c.Groups, 1)
 	unless(t, "parts", &c.Parts, 1)
+	unless(t, "chains", &c.Chains, 1)
 	digits := by != byThreads
 	t.row("rows")
 	t.role(&c.M, &c.MBits, &c.MReps, digits)

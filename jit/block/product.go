@@ -26,7 +26,9 @@ type Product struct {
 	Result, aLayout, bLayout layout.Layout
 	// Parts is how many warps share a product's depth, each of which has a sum of its own; 1 where none do. Joined is the layout
 	// in which these are added up.
-	Parts  int
+	Parts int
+	// Chains is how many sums of each tile are under way, which are added up at the end: an instruction waits for the sum of the one before.
+	Chains int
 	Joined layout.Layout
 	// MMA is the tensor-core instruction; nil for multiply-add on the ordinary cores.
 	MMA *MMA
@@ -177,7 +179,7 @@ func spreadInOrder(reps []layout.Digit, w int) (warp, left []layout.Digit, used 
 // newProduct decides roles and layouts. Rowwise asks for rows that stay in one warp.
 func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	x, y := op.Args[0].Type, op.Args[1].Type
-	c := &Product{Op: op, A: 0, B: 1, K: op.Over, Parts: 1}
+	c := &Product{Op: op, A: 0, B: 1, K: op.Over, Parts: 1, Chains: 1}
 	for _, a := range op.Result().Type.Axes {
 		switch {
 		case x.Has(a) && y.Has(a):
@@ -204,9 +206,7 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	p.orient(c)
 	c.MBits, c.MReps = flatten(c.M, 4)
 	c.NBits, c.NReps = flatten(c.N, 3)
-	if p.sharesDepth(c) {
-		copyBeyond(c.NBits)
-	}
+	copyBeyond(c.NBits)
 	c.KBits, c.KReps = flatten(c.K, c.MMA.InRegister+3)
 	between := p.layAcross(c)
 	c.Wgmma = p.fitsWgmma(c)
@@ -234,8 +234,26 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	if idle := rest / used / c.Parts; idle > 1 || len(c.Warp) == 0 {
 		c.Warp = append(c.Warp, layout.Digit{Size: idle})
 	}
+	p.chain(c)
 	p.layOut(c)
 	return c
+}
+
+// fewChains is how many sums of tiles keep the tensor cores of a warp busy.
+const fewChains = 4
+
+// chain decides how many sums of a tile are under way: several where warps share the depth, which has few tiles, and where a warp has one tile of many steps.
+func (p *Program) chain(c *Product) {
+	if c.Wgmma {
+		return
+	}
+	tiles, steps := layout.Product(c.MReps)*layout.Product(c.NReps)*c.Batches(), layout.Product(c.KReps)
+	switch {
+	case c.Parts > 1:
+		c.Chains = max(1, min(fewChains/tiles, steps))
+	case tiles == 1 && c.MMA.Sum == lang.F32 && p.asks("chains", 2) == 2:
+		c.Chains = max(1, min(fewChains, steps/2))
+	}
 }
 
 // layOut makes the layouts of a product of its roles and digits.

@@ -81,6 +81,9 @@ type Program struct {
 	Late    map[*ir.Op]*ir.Op
 	Beside  []*Beside
 	Fetched []*ir.Op
+	// Brought are the loads outside of the kernel's only loop whose elements its products take from shared memory, to where threads copy them with
+	// what they copy for the loop's first step.
+	Brought []*Beside
 	// RowCopies are the rows that are copied to shared memory before a loop, by loop.
 	RowCopies map[*ir.Op][]*RowCopy
 	// Staggered is how many blocks begin together of which every second asks for its first row part after part; 0 where all ask for all.
@@ -162,6 +165,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		p.askSoon()
 	}
 	p.copyEarly()
+	p.bringOperands()
 	p.loadFirst()
 	p.computeLate()
 	p.storeInParts()

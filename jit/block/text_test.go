@@ -34,6 +34,7 @@ var texts = []struct {
 	{"residual", "testdata/residual.tir", map[string]int64{"i": 128, "j": 128, "k": 64}, Settings{Warps: 8, Stages: 4}, "sm_90a"},
 	{"histogram", "testdata/histogram.tir", map[string]int64{"i": 1024}, Settings{Warps: 4, Stages: 1}, "sm_90a"},
 	{"behind", "testdata/behind.tir", map[string]int64{"k": 4}, Settings{Warps: 4, Stages: 1}, "sm_90a"},
+	{"parts", "testdata/parts.tir", map[string]int64{"j": 128}, Settings{Warps: 8, Stages: 4}, "sm_90a"},
 	{"words", "interp/testdata/words.tir", map[string]int64{"i": 1}, Settings{Warps: 2, Stages: 1, Forms: map[string]int64{"kept": 3}}, "sm_90a"},
 }
 
@@ -106,7 +107,7 @@ func TestFaultsInTextsAreNamed(t *testing.T) {
 		{"a plan for no machine", "add", "sm_90a", "sm_1", `unknown target "sm_1"`},
 		{"a plan for the CPU", "add", "sm_90a", "cpu", "target cpu is no GPU"},
 		{"more warps than a block has", "add", "warps 4 stages 1", "warps 64 stages 1", "lane i+1*32 | warp i+32*4, which has 4 warps, and the plan 64"},
-		{"a form of no name", "attention", "overlap 3", "overlaps 3", "overlaps where a form belongs: deferred, kept, longest, overlap"},
+		{"a form of no name", "attention", "overlap 3", "overlaps 3", "overlaps where a form belongs: chains, deferred, kept, longest, overlap"},
 		{"a note of no kind", "add", "@ragged", "@rugged", "add:8:4: nothing is noted as rugged"},
 		{"a note about something else", "product", "@late", "@ring stages 2 ahead 1", "ring is noted about a loop over an axis"},
 		{"a note twice", "product", "@grouped", "@grouped @grouped", "grouped twice, or behind grouped"},
@@ -128,6 +129,8 @@ func TestFaultsInTextsAreNamed(t *testing.T) {
 		{"a ring of too many stages", "product", "@ring stages 4", "@ring stages 8", "the stages of a loop take 262144 bytes of shared memory, of at most"},
 		{"no stages", "product", "@ring stages 4 ahead 2", "@ring stages 0 ahead 0", "loads run 0 steps ahead in 0 stages"},
 		{"loads too far ahead", "product", "ahead 2", "ahead 4", "loads run 4 steps ahead in 4 stages"},
+		{"more steps than are said", "parts", "stages 2 ahead 2 steps 2", "stages 2 ahead 2 steps 1", "the loop may have more than 1 steps"},
+		{"all steps ahead of a loop of any length", "parts", "stages 2 ahead 2 steps 2", "stages 2 ahead 2", "loads run 2 steps ahead in 2 stages"},
 		{"copies that are never awaited", "product", "step: await copies 0; wipe;", "step: wipe;", "stage 0 of set 0 is read for step 0, whose copies were not waited for"},
 		{"a product that is never awaited", "product", "      end: await products\n", "", "%11 is not waited for behind the loop"},
 		{"a stage that is never given back", "product", "; keep 0", "", "the producer waits for a stage to be given back"},

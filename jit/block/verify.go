@@ -220,7 +220,10 @@ func (b *Box) fills(t *Tile, blocks int) error {
 
 // verifyPipeline checks the copies and the schedule of a loop.
 func (p *Program) verifyPipeline(x *Pipeline) error {
-	if x.Stages < 1 || x.Ahead < 0 || x.Ahead >= x.Stages {
+	if n := x.mostSteps(); x.Steps != 0 && (n == 0 || n > x.Steps) {
+		return fmt.Errorf("the loop may have more than %d steps", x.Steps)
+	}
+	if x.Stages < 1 || x.Ahead < 0 || x.Ahead > x.Stages || x.Ahead == x.Stages && x.Steps != x.Stages {
 		return fmt.Errorf("loads run %d steps ahead in %d stages", x.Ahead, x.Stages)
 	}
 	for _, c := range x.Copies {

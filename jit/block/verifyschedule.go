@@ -44,6 +44,9 @@ const allSets = -1
 // verifySchedule goes through a loop, a few times where its ring goes on from tile to tile.
 func (p *Program) verifySchedule(x *Pipeline, eager bool) error {
 	s, tiles, steps := x.Schedule, 1, 2*x.Stages+2
+	if x.Steps > 0 {
+		steps = x.Steps
+	}
 	if p.Tiles != nil {
 		tiles, steps = 3, x.Stages+1
 	}
@@ -209,6 +212,9 @@ func (v *verifying) read(set, seq int) error {
 
 // begin starts copies to the stage of a step.
 func (v *verifying) begin(set, seq int) error {
+	if v.x.Steps > 0 && seq >= v.x.Steps { // the loop has no such step
+		return nil
+	}
 	n := seq % v.x.Stages
 	for _, u := range v.products {
 		if (u.set == allSets || u.set == set) && u.seq%v.x.Stages == n {

@@ -24,16 +24,20 @@ type planning struct {
 	store  *cache.Cache
 	// effort is how far the plan may go from what is fast.
 	effort plan.Effort
-	// deterministic: an element's bits do not show in which row it lies. Loops by words add up a row in an order that follows where in a word
-	// the row begins.
+	// deterministic: an element's bits show neither in which row it lies nor how many rows there are. Loops by words add up a row in an order that
+	// follows where in a word the row begins, and chains are of products of few rows.
 	deterministic bool
 }
 
 // plan chooses a plan for the kernel. The planner reckons with t.
 func (p *planning) plan(t target.Machine, pins map[string]int64) (*plan.Plan, error) {
 	chosen, err := plan.ChooseAt(p.effort, p.f, t, p.sizes, pins)
-	if err == nil && t.IsGPU() && p.deterministic && chosen.Forms["words"] == 0 {
-		chosen.Forms["words"] = 1
+	if err == nil && t.IsGPU() && p.deterministic {
+		for _, form := range []string{"words", "chains"} {
+			if chosen.Forms[form] == 0 {
+				chosen.Forms[form] = 1
+			}
+		}
 	}
 	return chosen, err
 }

@@ -130,8 +130,9 @@ type operand struct {
 	// follows others asks for such ahead.
 	looped, constant bool
 	over             []int
-	// op is the contraction.
-	op *ir.Op
+	// op is the contraction, loops what is around it.
+	op    *ir.Op
+	loops []*ir.Op
 }
 
 func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
@@ -222,7 +223,7 @@ func (m *model) gather(b *ir.Block, loops []*ir.Op, once []int) {
 			m.ops = append(m.ops, step{op, m.places(ir.Union(types...)), loops, once})
 		}
 		if isContraction(op) {
-			m.contraction(op, b, len(loops) > 0)
+			m.contraction(op, b, loops)
 		}
 		if op.Code == lang.OpStore && m.fromContraction(op.Stored(), map[*ir.Value]bool{}) {
 			m.stored = append(m.stored, storedTile{m.tile(op.Stored()), len(loops) > 0})
@@ -256,7 +257,8 @@ func (m *model) firstOnly(cond *ir.Value) []int {
 	return []int{m.place[at.Axis]}
 }
 
-func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
+func (m *model) contraction(op *ir.Op, b *ir.Block, loops []*ir.Op) {
+	inLoop := len(loops) > 0
 	x, y := op.Args[0].Type, op.Args[1].Type
 	m.contracts = true
 	m.products++
@@ -277,7 +279,7 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
 	for _, v := range op.Args[:2] {
 		loaded := v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(b.Ops, v.Def)
 		constant := v.Def != nil && v.Def.Code == lang.OpLoad && v.Def.Tensor.Constant
-		m.operands = append(m.operands, operand{m.tile(v), operandName(v), loaded && inLoop, inLoop, constant, m.places(op.Over), op})
+		m.operands = append(m.operands, operand{m.tile(v), operandName(v), loaded && inLoop, inLoop, constant, m.places(op.Over), op, loops})
 		if v.Def != nil && v.Def.Code == lang.OpLoad {
 			m.latency = max(m.latency, int(v.Def.Hint.Latency))
 		}

@@ -102,7 +102,11 @@ func (m *model) length(loop *ir.Op) float64 {
 	if r := m.ranged[loop]; r.length > 0 {
 		return r.length
 	}
-	return float64(m.size[m.place[loop.Axis]])
+	n := m.size[m.place[loop.Axis]]
+	if most, known := loop.MostPositions(); known {
+		n = min(n, most)
+	}
+	return float64(n)
 }
 
 // loadsInTurn is how many loads of a block wait for one another: two, where the second's place is what the first brought.

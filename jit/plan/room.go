@@ -93,6 +93,11 @@ func (c at) operandBytes(o operand) (each, stages int64) {
 	if staged {
 		stages = int64(c.stages)
 	}
+	if n := len(o.loops); o.inLoop && n > 0 { // no more than the loop has steps
+		if most, known := o.loops[n-1].MostPositions(); known && o.loops[n-1].Axis != nil {
+			stages = min(stages, max(ceilDiv(most, c.extent[c.place[o.loops[n-1].Axis]]), 1))
+		}
+	}
 	each = c.count(o.tile, false) * o.bytes
 	if len(o.over) > 1 {
 		each = int64(float64(each) * c.depthPadding(o.op))

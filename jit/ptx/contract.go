@@ -76,21 +76,14 @@ func (k *kernel) dropOperands(op *ir.Op, mark int) {
 	k.arena.Top = mark
 }
 
-// fewChains is how many sums of tiles keep the tensor cores of a warp busy.
-const fewChains = 4
-
 // multiply emits the tensor-core instructions of a contraction.
 func (k *kernel) multiply(c *block.Product, acc []asm.Reg) []asm.Reg {
 	aTile, bTile := k.stage(c, c.A), k.stage(c, c.B)
 	a, b := k.fragments(c, c.A, aTile), k.fragments(c, c.B, bTile)
 	mReps, nReps, kReps, batches := layout.Product(c.MReps), layout.Product(c.NReps), layout.Product(c.KReps), c.Batches()
 	out := append([]asm.Reg(nil), acc...)
-	// An instruction waits for the sum of the one before. Where warps share the depth, which has few tiles, several sums are
-	// under way, which are added up at the end: out is those of each chain.
-	chains := 1
-	if c.Parts > 1 {
-		chains = max(1, min(fewChains/(mReps*nReps*batches), kReps))
-	}
+	// out is the sums of each chain.
+	chains := c.Chains
 	zero := elem.Zero(k.a, c.MMA.Sum)
 	for range (chains - 1) * len(acc) {
 		out = append(out, zero)

@@ -156,8 +156,25 @@ func (p *pipeline) begin(lo asm.Reg, items []pipelined) {
 			a.Set(p.read, "mov.b32", asm.Int(0))
 			a.Set(p.write, "mov.b32", asm.Int(p.Ahead))
 		}
+		if x.Step == 0 {
+			p.k.bringOperands()
+		}
 		p.copies(p.stepAt(lo, x.Step), asm.Int(x.Step), items)
 		a.Do("cp.async.commit_group")
+	}
+}
+
+// bringOperands begins the copies of operands that all steps of the loop take (block.Program.Brought).
+func (k *kernel) bringOperands() {
+	for _, b := range k.Brought {
+		v := b.Load.Result()
+		k.a.Loc(b.Load.At)
+		k.a.Comment("bring %s", describe(b.Load))
+		t := &sharedTile{Tile: *b.Tile}
+		t.buffer = k.allocate(t.Bytes(), "operand "+block.ValueName(v))
+		k.writing(t.buffer)
+		k.copyAsync(b.Load, t, b.Layout, b.Vector)
+		k.scope.tiles[v] = append(k.scope.tiles[v], t)
 	}
 }
 

@@ -101,7 +101,9 @@ func (p *pipeline) next(position asm.Reg) {
 			p.do(x)
 			p.atHand(0, p.read)
 		case block.StartCopies: // of a step to come, to the stage that the last step has left
-			p.copies(a.Op(position.Class, position.Class.Signed("add"), position, asm.Int(int64(x.Step)*p.step)), p.write, p.items)
+			if p.Steps == 0 || x.Step < p.Steps {
+				p.copies(a.Op(position.Class, position.Class.Signed("add"), position, asm.Int(int64(x.Step)*p.step)), p.write, p.items)
+			}
 			a.Do("cp.async.commit_group")
 			for _, r := range []asm.Reg{p.read, p.write} {
 				a.Set(r, "add.s32", r, asm.Int(1))

@@ -51,6 +51,18 @@ func (w *warp) askBeside() {
 	}
 }
 
+// bringOperands begins the copies of operands that come with those of a loop's first step.
+func (w *warp) bringOperands() {
+	first := &w.groups[len(w.groups)-1]
+	for _, b := range w.p().Brought {
+		name := "what is brought for " + block.ValueName(b.Load.Result())
+		at, size := w.arena.Take(b.Tile.Bytes())
+		x := &besideTile{b, w.block.memory.roomFor(b, name, at, size), 0}
+		w.beside[b.Load] = x
+		*first = append(*first, w.copyThreads(b.Load, b.Tile, b.Layout, b.Vector, x.room, 0, "the copies of "+name))
+	}
+}
+
 // awaitBeside waits for them.
 func (w *warp) awaitBeside() {
 	if len(w.p().Beside) == 0 {

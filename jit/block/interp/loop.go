@@ -108,6 +108,9 @@ func (w *warp) begin(r *ring, lo, hi, step int64) (mark int) {
 	for _, a := range r.Schedule.Begin {
 		if a.Do == block.StartCopies {
 			w.copies(r, lo+int64(a.Step)*step, hi, a.Step)
+			if a.Step == 0 {
+				w.bringOperands()
+			}
 			continue
 		}
 		w.act(r, a)
