@@ -91,6 +91,34 @@ func TestC(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
+// driver builds the stand-in for the CUDA driver, and gives the folder that it is in.
+func driver(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	out, err := exec.Command(compiler(t), "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", filepath.Join(dir, "libcuda.so.1"), "testdata/driver.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return dir
+}
+
+// withDriver is the environment of a program that finds the driver's stand-in, even where there is a driver.
+func withDriver(dir string) []string {
+	return append(os.Environ(), "LD_LIBRARY_PATH="+dir, "TILEC_CACHE=off")
+}
+
+// Launches on a GPU, each of which C makes without Go: what arrives at the driver, what is refused, threads, closing.
+func TestCOnStandIn(t *testing.T) {
+	cc := compiler(t)
+	lib := library(t)
+	program := filepath.Join(t.TempDir(), "launch")
+	out, err := exec.Command(cc, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-pthread", "-Ic", "-o", program, "testdata/launch_gpu.c", lib, "-ldl", "-Wl,-rpath,"+filepath.Dir(lib)).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command(program)
+	cmd.Env = withDriver(driver(t))
+	out, err = cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Equal(t, "ok\n", string(out))
+}
+
 // The Python package's own tests.
 func TestPython(t *testing.T) {
 	python, err := exec.LookPath("python3")

@@ -97,6 +97,10 @@ int tilec_output(tilec_bound bound, size_t number, tilec_tensor *output, char **
  * long as the process, for replays. A function that prints, asserts, or gives a view of an argument cannot be captured. */
 int tilec_launch(tilec_bound bound, void *const *arguments, void *const *outputs, void *stream, char **error);
 
+/* tilec_launch with arguments and outputs in one block, 8 bytes each, arguments first: the address of a tensor or of an output; of a scalar not the
+ * address but the value itself, in the first bytes. The block begins at a multiple of 8 bytes. */
+int tilec_launch_values(tilec_bound bound, const void *values, void *stream, char **error);
+
 /* Waits for all that the device was given. */
 int tilec_sync(tilec_device device, char **error);
 
