@@ -119,21 +119,33 @@ func TestCOnStandIn(t *testing.T) {
 	assert.Equal(t, "ok\n", string(out))
 }
 
-// The Python package's own tests.
-func TestPython(t *testing.T) {
-	python, err := exec.LookPath("python3")
+// python is a Python that the package runs in; without one the test is skipped.
+func python(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no Python: ", err)
 	}
-	if out, err := exec.Command(python, "-c", "import sys, ctypes; sys.exit(sys.version_info < (3, 8))").CombinedOutput(); err != nil {
+	if out, err := exec.Command(path, "-c", "import sys, ctypes; sys.exit(sys.version_info < (3, 8))").CombinedOutput(); err != nil {
 		t.Skipf("python3 is older than 3.8 or has no ctypes: %v %s", err, out)
 	}
-	lib := library(t)
-	cmd := exec.Command(python, "-m", "unittest", "discover", "-s", "tests", "-t", ".")
+	return path
+}
+
+// runPython runs tests of the package.
+func runPython(t *testing.T, environment []string, arguments ...string) {
+	t.Helper()
+	cmd := exec.Command(python(t), append([]string{"-m", "unittest"}, arguments...)...)
 	cmd.Dir, cmd.WaitDelay = "python", time.Minute
-	cmd.Env = append(os.Environ(), "TILEC_LIBRARY="+lib, "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(environment, "TILEC_LIBRARY="+library(t), "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.NotContains(t, string(out), "Ran 0 tests")
 	t.Logf("%s", out)
 }
+
+// The Python package's own tests.
+func TestPython(t *testing.T) { runPython(t, os.Environ(), "discover", "-s", "tests", "-t", ".") }
+
+// Calls on PyTorch's tensors, where neither PyTorch nor a GPU need be.
+func TestPythonOnStandIn(t *testing.T) { runPython(t, withDriver(driver(t)), "tests.on_standin") }

@@ -114,6 +114,30 @@ def text(name, *arguments):
     return _take(given)
 
 
+def launch_values():
+    """tilec_launch_values, whose parameters are all c_void_p, the handle too: ctypes passes numbers and bytes as that in half the time of their own types."""
+    function = library().tilec_launch_values
+    function.argtypes, function.restype = [ctypes.c_void_p] * 4, ctypes.c_int
+    return function
+
+
+class _Failure(threading.local):
+    """Where a call that comes often leaves its error: each thread has a place of its own, so that none is made for each call."""
+
+    def __init__(self):
+        self.text = ctypes.c_void_p()
+        self.at = ctypes.addressof(self.text)
+
+    def raised(self):
+        """The error that the thread's last call left, as an exception."""
+        text = self.text.value
+        self.text.value = None
+        return Error(message(text))
+
+
+failure = _Failure()
+
+
 def version():
     """The version of the compiler."""
     return library().tilec_version().decode()

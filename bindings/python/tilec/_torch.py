@@ -4,14 +4,14 @@ An operator is defined in a torch.library.Library, not by torch.library.custom_o
 """
 
 import collections
-import ctypes
 import re
+import struct
 
 import torch
 
 from . import _library
 from ._library import Error
-from ._views import Scalar, scalar_bytes, sizes
+from ._views import Scalar, formats, row_major, scalar_bytes, sizes
 
 # PyTorch's element types by the language's names; a PyTorch that is too old for one lacks it.
 _names = {"bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
@@ -28,74 +28,166 @@ def torch_dtype(dtype, what):
     return _dtypes[dtype]
 
 
+# New memory by sizes, strides and an element type, on the CPU and on the current GPU, with fewer checks than torch.empty makes.
+_guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
+_new_memory = {kind: getattr(_guards, "_empty_strided_" + kind, None) for kind in ("cpu", "cuda")}
+_number_types = frozenset((bool, int, float))
+
+
 def key_of(values):
-    """What decides which compiled code takes the values, and what a launch takes of them. That is of tensors how their elements lie, and where; of
-    numbers only that they are there, and what they are; None is left out. Two times None where a value is neither."""
-    key, taken = [], []
+    """What decides which compiled code takes the values: of tensors how their elements lie, and where; of numbers only that they are there; None is left
+    out. None where a value is neither."""
+    key = []
     for x in values:
         if isinstance(x, _Tensor):
-            at = x.data_ptr()
-            key += (x.dtype, x.shape, x.is_contiguous() or x.stride(), x.get_device(), at & 15)
-            taken.append(at)
-        elif isinstance(x, (bool, int, float)):
+            key += (x.dtype, x.shape, x.is_contiguous() or x.stride(), x.get_device(), x.data_ptr() & 15)
+        elif type(x) in _number_types:
             key.append(0)
-            taken.append(x)
         elif x is None:
             key.append(None)
         else:
-            return None, None
-    return tuple(key), taken
+            return None
+    return tuple(key)
 
 
 class Launcher:
-    """A bound function on PyTorch's tensors: values of one key, without the checks that the key makes needless."""
+    """A bound function on PyTorch's tensors: what does not change from call to call, looked up once.
 
-    def __init__(self, bound, values):
-        self.bound = bound
-        self.key, _ = key_of(values)
+    A launch takes values and outputs as one block of bytes, which is made anew for each: threads share a launcher without waiting for each other."""
+
+    def __init__(self, bound, values, names=()):
+        self.bound, self.names = bound, names
         function = bound.function
-        index = int(function.program.device.name.partition(":")[2] or 0)
+        device = function.program.device
+        index = int(device.name.partition(":")[2] or 0)
         for x in values:
             if isinstance(x, _Tensor) and x.is_cuda and x.get_device() != index:
-                raise Error("a tensor of %s is on the device %s, and its program is on %s: move it, or load the program there" % (function.name, x.device, function.program.device.name))
-        self.device = torch.device("cuda", index) if function.program.device.is_cuda else torch.device("cpu")
-        self.index = index if self.device.type == "cuda" else -1  # as Tensor.get_device says it
-        self.outputs = [(torch_dtype(dtype, "the output %s of %s" % (name, function.name)), shape) for name, dtype, shape in bound.outputs]
-        # The scalars: their places, with their types and what errors call them.
-        self.scalars = [(i, dtype, "%s of %s" % (bound.names[i], function.name)) for i, (dtype, shape, _) in enumerate(bound._expected) if shape is None]
-        self.addresses = ctypes.c_void_p * max(len(bound.names), 1)
-        self.results = ctypes.c_void_p * max(len(self.outputs), 1)
-        self.launch = _library.library().tilec_launch
+                raise Error("a tensor of %s is on the device %s, and its program is on %s: move it, or load the program there" % (function.name, x.device, device.name))
+        self.device = torch.device("cuda", index) if device.is_cuda else torch.device("cpu")
+        self.index = index if device.is_cuda else -1  # as Tensor.get_device says it
+        self.outputs = [(torch_dtype(dtype, "the output %s of %s" % (name, function.name)), shape, row_major(shape)) for name, dtype, shape in bound.outputs]
+        self.new_memory = _new_memory[self.device.type]
+        # What take looks at of values, and of values and the caller's memory for outputs.
+        self.expected = tuple(_seen(x) for x in values)
+        self.expected_out = self.expected + tuple((dtype, shape, None, self.index, 0) for dtype, shape, _ in self.outputs)
+        # The block has 8 bytes for each value that is there, and for each output. Numbers of a type that struct has no code for come as their bytes.
+        codes = []
+        self.packed_apart = []
+        for i, (dtype, shape, _) in enumerate(bound._expected):
+            if shape is not None:
+                codes.append("Q")
+            elif dtype in formats:
+                codes.append("%s%dx" % (formats[dtype], 8 - sizes[dtype]))
+            else:
+                codes.append("8s")
+                self.packed_apart.append((i, dtype, "%s of %s" % (bound.names[i], function.name)))
+        self.pack = struct.Struct("<" + "".join(codes) + "Q" * len(self.outputs)).pack
+        self.launch, self.failure, self.handle = _library.launch_values(), _library.failure, bound._handle
 
-    def __call__(self, taken, outputs=None, stream=None):
-        """Launches on what key_of took of values; outputs is a list of memory of the right kind, or None for new memory."""
-        words = []  # kept while the library reads them
-        for i, dtype, what in self.scalars:
-            word = ctypes.create_string_buffer(scalar_bytes(taken[i], dtype, what))
-            words.append(word)
-            taken[i] = ctypes.addressof(word)
-        if outputs is None:
-            outputs = [torch.empty(shape, dtype=dtype, device=self.device) for dtype, shape in self.outputs]
+    def take(self, values, out=None):
+        """The addresses of tensors, and the numbers, of values like those that the launcher is for, and of the caller's memory for outputs; None for others, of
+        which somebody else says what is wrong."""
+        expected = self.expected
+        if out is not None:
+            values, expected = (*values, *(out if isinstance(out, (tuple, list)) else (out,))), self.expected_out
+        if len(values) != len(expected):
+            return None
+        taken = []
+        try:
+            for x, seen in zip(values, expected):
+                if seen is None:
+                    if x is not None:
+                        return None
+                elif seen is _number:
+                    if type(x) not in _number_types:
+                        return None
+                    taken.append(x)
+                else:
+                    dtype, shape, strides, device, place = seen
+                    at = x.data_ptr()
+                    if x.dtype is not dtype or x.shape != shape or x.get_device() != device or at & 15 != place or not (x.is_contiguous() if strides is None else x.stride() == strides):
+                        return None
+                    taken.append(at)
+        except (AttributeError, RuntimeError):  # what is no tensor, or one without memory
+            return None
+        return taken
+
+    def __call__(self, taken, out=None, stream=None):
+        """Launches on what take took, and gives the function's result; NotImplemented, with nothing launched, for numbers that their types do not have."""
+        for i, dtype, what in self.packed_apart:
+            taken[i] = scalar_bytes(taken[i], dtype, what)
+        if out is None:
+            outputs = self.new()
+            for y in outputs:
+                taken.append(y.data_ptr())
+            out = outputs[0] if len(outputs) == 1 else tuple(outputs) or None
+        elif isinstance(out, (tuple, list)):
+            out = out[0] if len(out) == 1 else tuple(out) or None
+        try:
+            values = self.pack(*taken)
+        except (struct.error, OverflowError):
+            return NotImplemented
         if stream is None and self.index >= 0:
             stream = _raw_stream(self.index)
-        error = ctypes.c_void_p()
-        if self.launch(self.bound._handle, self.addresses(*taken), self.results(*[y.data_ptr() for y in outputs]), stream, ctypes.byref(error)) != 0:
-            raise Error(_library.message(error))
-        return outputs
-
-    def outputs_of(self, out):
-        """The caller's memory for outputs as a list; None where it is not known to be as the outputs are, as with memory that is not PyTorch's."""
-        out = list(out) if isinstance(out, (tuple, list)) else [out]
-        if len(out) != len(self.outputs):
-            return None
-        for y, (dtype, shape) in zip(out, self.outputs):
-            if not isinstance(y, _Tensor) or y.dtype != dtype or y.shape != shape or not y.is_contiguous() or y.get_device() != self.index:
-                return None
+        failure = self.failure
+        if self.launch(self.handle, values, stream, failure.at) != 0:
+            raise failure.raised()
         return out
 
-    def result(self, outputs):
-        """What a call gives for its outputs: one, a tuple of several, or None."""
-        return outputs[0] if len(outputs) == 1 else tuple(outputs) or None
+    def new(self):
+        """New memory for the outputs."""
+        outputs, index, new_memory = [], self.index, self.new_memory
+        for dtype, shape, strides in self.outputs:
+            y = new_memory(shape, strides, dtype) if new_memory else None
+            if y is None or y.get_device() != index:  # another GPU is PyTorch's current one
+                y = torch.empty(shape, dtype=dtype, device=self.device)
+            outputs.append(y)
+        return outputs
+
+
+_number = object()  # what is expected of a number
+
+
+def _seen(x):
+    """What is looked at of a value: of a tensor its type, shape, strides (None without gaps), device and place."""
+    if x is None:
+        return None
+    if not isinstance(x, _Tensor):
+        return _number
+    return x.dtype, x.shape, None if x.is_contiguous() else x.stride(), x.get_device(), x.data_ptr() & 15
+
+
+class Launchers:
+    """The launchers of a function, or of an operator, by what they are for. The last one is tried first."""
+
+    def __init__(self, kept):
+        self.kept, self.last, self.by_key = kept, None, collections.OrderedDict()
+
+    def find(self, values, out=None, names=()):
+        """A launcher with what it takes of the values and of memory for outputs; twice None where there is none."""
+        launcher = self.last
+        if launcher is None:
+            return None, None
+        if launcher.names == names:
+            taken = launcher.take(values, out)
+            if taken is not None:
+                return launcher, taken
+        launcher = self.by_key.get((key_of(values), names))
+        taken = launcher and launcher.take(values, out)
+        if taken is None:
+            return None, None
+        self.last = launcher
+        return launcher, taken
+
+    def add(self, bound, values, names=()):
+        """Makes a launcher of a bound function for values like these, where they are PyTorch's tensors and numbers, and gives it."""
+        key = key_of(values)
+        if key is None:
+            return None
+        launcher = self.last = self.by_key[key, names] = Launcher(bound, values, names)
+        while len(self.by_key) > self.kept:
+            self.by_key.popitem(last=False)
+        return launcher
 
 
 def operator(function, name, settings):
@@ -153,7 +245,7 @@ class _Operator:
         self.sizes = {n: v for n, v in about["constants"].items()}
         self.sizes.update((n, v) for n, v in settings.items() if isinstance(v, int))
         self.shapes = [[_size(text) for text in result.get("shape", ())] for result in self.results]
-        self.launchers = collections.OrderedDict()
+        self.launchers = Launchers(function.KEPT)
 
     def _modes(self):
         """The mode of each argument of the operator."""
@@ -193,37 +285,60 @@ class _Operator:
 
     def run(self, *values):
         """What the operator does on the device."""
-        leaves = values
-        if self.structs:
-            leaves = [x for _, x in self.named(values)]
-        key, taken = key_of(leaves)
-        if self.structs:  # names have no part in a launch, but tell which tensor is what
-            key += tuple(x for x in values if isinstance(x, str))
-        launcher = self.launchers.get(key)
+        leaves, names = self.flat(values)
+        launcher, taken = self.launchers.find(leaves, None, names)
         if launcher is None:
-            launcher = self._bind(key, values)
-        outputs = launcher(taken)
+            launcher, taken = self._bind(values, leaves, names)
+        result = launcher(taken)
+        if result is NotImplemented:
+            raise self._refused(values)
+        self._note_changes(values)
+        return result
+
+    def flat(self, values):
+        """The tensors and numbers of the operator's arguments, and the names of those that are in lists: these have no part in a launch, but tell which tensor is what."""
+        if not self.structs:
+            return values, ()
+        leaves, names = [], []
+        for x in values:
+            if isinstance(x, (list, tuple)):
+                leaves += x
+            elif isinstance(x, str):
+                names.append(x)
+            else:
+                leaves.append(x)
+        return leaves, tuple(names)
+
+    def _note_changes(self, values):
+        """Counts the changes of what the operator changes, as PyTorch's own operators do."""
         for i in self.changed:
             for x in values[i] if isinstance(values[i], (list, tuple)) else (values[i],):
                 if not x.is_inference():
                     torch.autograd.graph.increment_version(x)
-        return launcher.result(outputs)
 
-    def _bind(self, key, values):
+    def _bind(self, values, leaves, names):
+        """A launcher for values like these, with what it takes of them."""
         function, named = self.function, self.named(values)
         types = self._types(named)
-        leaves = []
+        parts = []
         for name, x in named:
             if name in self.scalars:
-                leaves.append((name, Scalar(x, types.get(self.scalars[name], self.scalars[name]))))
+                parts.append((name, Scalar(x, types.get(self.scalars[name], self.scalars[name]))))
             else:
-                leaves.append((name, function._view(name, x, self._mode_of(name))))
-        function._check_devices(leaves)
-        launcher = Launcher(function._bind(leaves, self.settings), [x for _, x in named])
-        self.launchers[key] = launcher
-        while len(self.launchers) > function.KEPT:
-            self.launchers.popitem(last=False)
-        return launcher
+                parts.append((name, function._view(name, x, self._mode_of(name))))
+        function._check_devices(parts)
+        launcher = self.launchers.add(function._bind(parts, self.settings), leaves, names)
+        if launcher is None:
+            raise self._refused(values)
+        return launcher, launcher.take(leaves)
+
+    def _refused(self, values):
+        """Why a launcher refuses numbers."""
+        types = self._types(self.named(values))
+        for name, x in self.named(values):
+            if name in self.scalars:
+                scalar_bytes(x, types.get(self.scalars[name], self.scalars[name]), "%s of %s" % (name, self.function.name))
+        return Error("%s takes none of the numbers that are given" % self.function.name)
 
     def _mode_of(self, name):
         top = re.split(r"[.\[]", name)[0]
@@ -312,5 +427,5 @@ def _flattening(operator, overload):
         return [(name, value)]
 
     call.__name__ = operator.function.name
-    call.overload = overload
+    call.operator, call.overload = operator, overload
     return call
