@@ -173,6 +173,30 @@ class OnCPU(unittest.TestCase):
             t.join()
         self.assertEqual(failures, [])
 
+    def test_dispatched(self):
+        """An operator's call goes through PyTorch's dispatcher where that has something to do with it."""
+        op, x = self.op, self.tensor()
+
+        def dispatched(*arguments):
+            before = len(torch.dispatched)
+            self.assertEqual(op(*arguments).tolist(), scaled(*arguments))
+            return len(torch.dispatched) - before
+
+        op(x, 2.0)
+        self.assertEqual(dispatched(x, 3.0), 0)
+        for mode in ("keys", "functions", "autocast", "profiler"):
+            setattr(torch.Mode, mode, 5)
+            self.assertEqual(dispatched(x, 3.0), 1, mode)
+            setattr(torch.Mode, mode, 0)
+        with torch.inference_mode():
+            self.assertEqual(dispatched(x, 3.0), 0)
+        parameter, subclass, gradient, negated = torch.Parameter((2, 3), device=self.where), type("Sub", (torch.Tensor,), {})((2, 3), device=self.where), self.tensor(), self.tensor()
+        gradient.requires_grad = negated.negated = True
+        for y, want in ((parameter.fill(range(6)), 0), (subclass.fill(range(6)), 1), (gradient, 1), (negated, 1), (self.tensor((3, 2)), 1), (x, 0)):
+            self.assertEqual(dispatched(y, 3.0), want)
+        self.assertEqual(dispatched(x, 3.0, 4), 1)
+        self.assertEqual(dispatched(x, 3.0, 4), 0)
+
     def test_structs(self):
         op = self.program.layer.torch_op("on_%s::layer" % self.where.type)
         x, w, b = self.tensor(), self.tensor((3,), first=1), self.tensor((3,), first=10)

@@ -1,6 +1,7 @@
 """As much of PyTorch as the package looks at, on the host's memory, for machines without it: tests import it as torch. Tensors that say that they are on a
 GPU are for a tilec.Device("cuda") whose driver is a stand-in too."""
 
+import contextlib
 import ctypes
 import sys
 import types
@@ -70,6 +71,11 @@ class Tensor:
     def is_inference(self):
         return False
 
+    def is_neg(self):
+        return self.negated
+
+    negated = requires_grad = False
+
     def view(self, shape, strides=None, offset=0):
         """Other elements of the same memory."""
         return Tensor(shape, self.dtype, self.device, strides, offset, self.base)
@@ -94,7 +100,36 @@ def _empty_strided_cuda(shape, strides, dtype):
     return Tensor(shape, dtype, device("cuda", current_device))
 
 
-_C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda index: stream, _dynamo=types.SimpleNamespace(guards=types.SimpleNamespace(_empty_strided_cuda=_empty_strided_cuda)))
+class Mode:
+    """What a thread may have on top of plain calls; each is a number that is not 0 while it is on."""
+
+    keys = functions = autocast = profiler = 0
+
+
+def is_grad_enabled():
+    return True
+
+
+@contextlib.contextmanager
+def inference_mode():
+    Mode.keys = 1
+    yield
+    Mode.keys = 0
+
+
+class Parameter(Tensor):
+    pass
+
+
+nn = types.SimpleNamespace(Parameter=Parameter)
+_C = types.SimpleNamespace(
+    _dispatch_tls_local_include_set=lambda: Mode.keys,
+    DispatchKeySet=types.SimpleNamespace(raw_repr=int),
+    _len_torch_function_stack=lambda: Mode.functions,
+    _is_any_autocast_enabled=lambda: Mode.autocast,
+    _cuda_getCurrentRawStream=lambda index: stream,
+    _dynamo=types.SimpleNamespace(guards=types.SimpleNamespace(_empty_strided_cuda=_empty_strided_cuda)),
+)
 cuda = types.SimpleNamespace(current_stream=lambda device=None: types.SimpleNamespace(cuda_stream=stream))
 
 
@@ -102,9 +137,12 @@ def _increment_version(x):
     x._version += 1
 
 
-autograd = types.SimpleNamespace(graph=types.SimpleNamespace(increment_version=_increment_version))
+autograd = types.SimpleNamespace(_profiler_enabled=lambda: Mode.profiler, graph=types.SimpleNamespace(increment_version=_increment_version))
 Tag = types.SimpleNamespace(pt2_compliant_tag=None)
 ops = types.SimpleNamespace()
+
+
+dispatched = []  # the calls of operators that came this way
 
 
 class Library:
@@ -118,7 +156,12 @@ class Library:
 
     def impl(self, name, function, key):
         vars(ops).setdefault(self.namespace, types.SimpleNamespace())
-        setattr(getattr(ops, self.namespace), name, types.SimpleNamespace(default=function))
+
+        def call(*arguments, **named):
+            dispatched.append(name)
+            return function(*arguments, **named)
+
+        setattr(getattr(ops, self.namespace), name, types.SimpleNamespace(default=call))
 
 
 library = types.SimpleNamespace(Library=Library, register_fake=lambda name, function, lib: None)

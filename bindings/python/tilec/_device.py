@@ -85,9 +85,10 @@ class Program(_Open):
         if name.startswith("_"):
             raise AttributeError(name)
         try:
-            return self[name]
+            function = self.__dict__[name] = self[name]  # found without this method from now on
         except Error as e:
             raise AttributeError(str(e)) from None
+        return function
 
     def __dir__(self):
         return list(super().__dir__()) + self.functions()

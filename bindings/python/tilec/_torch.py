@@ -6,6 +6,7 @@ An operator is defined in a torch.library.Library, not by torch.library.custom_o
 import collections
 import re
 import struct
+import threading
 
 import torch
 
@@ -213,13 +214,52 @@ def operator(function, name, settings):
     library.impl(short, made.run, "CUDA" if function.program.device.is_cuda else "CPU")
     torch.library.register_fake(name, made.fake, lib=library)
     overload = getattr(getattr(torch.ops, namespace), short).default
-    call = _flattening(made, overload) if made.structs else overload
+    call = _at_once(made, overload)
+    if made.structs:
+        call = _flattening(made, call)
+    call.__name__, call.operator, call.overload = short, made, overload
     _libraries.append(library)  # the operator is there as long as its library
     _operators[name] = (function, settings, call)
     return call
 
 
 _operators, _libraries = {}, []
+
+
+# Types of tensors that have no say in what an operator does with them.
+_plain_types = frozenset((torch.Tensor, torch.nn.Parameter))
+# Whether torch.compile or torch.export is looking at the call; both know what the function gives.
+_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None) or (lambda: False)
+_function_modes = getattr(torch._C, "_len_torch_function_stack", None)
+_autocasting = getattr(torch._C, "_is_any_autocast_enabled", None)
+_profiling = getattr(torch.autograd, "_profiler_enabled", None)
+_keys = getattr(torch._C, "_dispatch_tls_local_include_set", None)
+_raw = getattr(getattr(torch._C, "DispatchKeySet", None), "raw_repr", None)
+
+
+def _usual_keys():
+    """What decides for all tensors of a thread where calls go, as numbers: of a thread in which nothing is asked for, as a new one is, and of one in inference mode."""
+    found = []
+
+    def look():
+        found.append(_raw(_keys()))
+        with torch.inference_mode():
+            found.append(_raw(_keys()))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    return frozenset(found)
+
+
+# Without one of these functions, all of which are PyTorch's own business, every call of an operator goes through the dispatcher.
+_usual = _usual_keys() if _function_modes and _autocasting and _profiling and _keys and _raw else None
+
+
+def _dispatches_as_usual():
+    """Whether nothing but autograd and the tensors' device decides what an operator does: no mode that takes calls (of tensors without elements, of
+    tracing, of vmap), no autocast, no profiler."""
+    return _usual is not None and _raw(_keys()) in _usual and _function_modes() == 0 and not _autocasting() and not _profiling()
 
 
 class _Operator:
@@ -293,6 +333,24 @@ class _Operator:
         if result is NotImplemented:
             raise self._refused(values)
         self._note_changes(values)
+        return result
+
+    def at_once(self, values):
+        """The result of a launch on arguments that a launcher is there for; NotImplemented, with nothing done, where PyTorch has something to do with the call."""
+        if not _dispatches_as_usual():
+            return NotImplemented
+        leaves, names = self.flat(values)
+        with_gradients = torch.is_grad_enabled()
+        for x in leaves:
+            if type(x) in _plain_types:
+                if x.is_neg() or with_gradients and x.requires_grad:
+                    return NotImplemented
+            elif type(x) not in _number_types:
+                return NotImplemented
+        launcher, taken = self.launchers.find(leaves, None, names)
+        result = NotImplemented if launcher is None else launcher(taken)
+        if result is not NotImplemented:
+            self._note_changes(values)
         return result
 
     def flat(self, values):
@@ -403,7 +461,20 @@ def _size(text):
     return compile(re.sub(r"[^\W\d]\w*", lambda m: "sizes[%r]" % m.group(), text), "<size %s>" % text, "eval")
 
 
-def _flattening(operator, overload):
+def _at_once(operator, overload):
+    """The operator for callers: its launch without PyTorch's dispatcher, which takes several times as long, where that would do nothing but launch."""
+
+    def call(*arguments, **named):
+        if not named and not _compiling():
+            result = operator.at_once(arguments)
+            if result is not NotImplemented:
+                return result
+        return overload(*arguments, **named)
+
+    return call
+
+
+def _flattening(operator, flat_call):
     """The operator for callers, who give structs as dicts and arrays of structs as lists."""
     names = [p["name"] for p in operator.parameters]
     structs = operator.structs
@@ -417,7 +488,7 @@ def _flattening(operator, overload):
                 flat += [[x for _, x in leaves], ",".join([n for n, _ in leaves])]
             else:
                 flat.append(value)
-        return overload(*flat)
+        return flat_call(*flat)
 
     def parts(name, value):
         if isinstance(value, dict):
@@ -426,6 +497,4 @@ def _flattening(operator, overload):
             return [leaf for i, x in enumerate(value) for leaf in parts(name + "[" + str(i) + "]", x)]
         return [(name, value)]
 
-    call.__name__ = operator.function.name
-    call.operator, call.overload = operator, overload
     return call
