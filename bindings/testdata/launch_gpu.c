@@ -39,6 +39,21 @@ static const char source[] =
     "{\n"
     "    x[i] = x[i] * 2.0\n"
     "}\n"
+    "kernel shifted(x: f32[N], by_rows: i32) -> y: f32[N]\n"
+    "    grid i in N by BN\n"
+    "{\n"
+    "    assume(by_rows >= 0)\n"
+    "    y[i] = x[i] + by_rows as f32\n"
+    "}\n"
+    "graph sorted(x: f32[M, N]) -> y: f32[M, N] {\n"
+    "    y = sort_rows(sort_rows(x))\n"
+    "}\n"
+    "kernel sort_rows(x: f32[M, N]) -> y: f32[M, N]\n"
+    "    grid i in M by BM\n"
+    "{\n"
+    "    axis j in N\n"
+    "    y[i, j] = sort(x[i, j], over j)\n"
+    "}\n"
     "kernel product(x: bf16[M, K], w: bf16[N, K]) -> y: bf16[M, N]\n"
     "    grid i in M by BM, j in N by BN\n"
     "{\n"
@@ -164,6 +179,22 @@ int main(void)
     CHECK(tilec_bind(program, "scale", rows, 2, NULL, &between, &error) == 0);
     CHECK(tilec_launch(between, in, meeting, stream, &error) == 0);
     CHECK(driver_seen()->launches == 7 && driver_seen()->others == 4);
+
+    /* What assumes something of a scalar, and what is several launches, is left to Go. */
+    int64_t length[] = {6};
+    tilec_tensor shifting[] = {{"x", "f32", 1, length, NULL, NULL}, {"by_rows", "i32", TILEC_SCALAR_RANK, NULL, NULL, NULL}};
+    tilec_bound shifted, sorted;
+    CHECK(tilec_bind(program, "shifted", shifting, 2, NULL, &shifted, &error) == 0);
+    int32_t by = 1;
+    void *by_rows[] = {x, &by};
+    CHECK(tilec_launch(shifted, by_rows, out, stream, &error) == 0 && driver_seen()->others == 8);
+    by = -1;
+    FAILS(tilec_launch(shifted, by_rows, out, stream, &error), "by_rows >= 0");
+    tilec_tensor unsorted = {"x", "f32", 2, shape, NULL, NULL};
+    CHECK(tilec_bind(program, "sorted", &unsorted, 1, NULL, &sorted, &error) == 0);
+    unsigned launches = driver_seen()->launches, others = driver_seen()->others;
+    CHECK(tilec_launch(sorted, in, out, stream, &error) == 0);
+    CHECK(driver_seen()->launches == launches + 2 && driver_seen()->others == others + 4);
 
     /* What is changed in place. */
     int64_t six[] = {6};
