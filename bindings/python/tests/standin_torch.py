@@ -103,11 +103,11 @@ def _empty_strided_cuda(shape, strides, dtype):
 class Mode:
     """What a thread may have on top of plain calls; each is a number that is not 0 while it is on."""
 
-    keys = functions = autocast = profiler = 0
+    keys = functions = autocast = profiler = no_grad = 0
 
 
 def is_grad_enabled():
-    return True
+    return not Mode.no_grad
 
 
 @contextlib.contextmanager
@@ -115,6 +115,22 @@ def inference_mode():
     Mode.keys = 1
     yield
     Mode.keys = 0
+
+
+class TensorGuards:
+    """Compares tensors with others, which must be given once each, and what the thread does with them."""
+
+    def __init__(self, *tensors, dynamic_dims_sizes, dynamic_dims_strides):
+        assert dynamic_dims_sizes is None and dynamic_dims_strides is None
+        self.seen = [self.of(x) for x in tensors]
+
+    def of(self, x):
+        return type(x), isinstance(x, Tensor) and (x.dtype, x.shape, x.stride(), x.get_device(), x.requires_grad, x.negated, Mode.keys, Mode.autocast)
+
+    def check(self, *tensors):
+        if len(tensors) != len(self.seen):
+            raise TypeError("wrong length")
+        return len(set(map(id, tensors))) == len(tensors) and [self.of(x) for x in tensors] == self.seen
 
 
 class Parameter(Tensor):
@@ -128,7 +144,7 @@ _C = types.SimpleNamespace(
     _len_torch_function_stack=lambda: Mode.functions,
     _is_any_autocast_enabled=lambda: Mode.autocast,
     _cuda_getCurrentRawStream=lambda index: stream,
-    _dynamo=types.SimpleNamespace(guards=types.SimpleNamespace(_empty_strided_cuda=_empty_strided_cuda)),
+    _dynamo=types.SimpleNamespace(guards=types.SimpleNamespace(_empty_strided_cuda=_empty_strided_cuda, TensorGuards=TensorGuards)),
 )
 cuda = types.SimpleNamespace(current_stream=lambda device=None: types.SimpleNamespace(cuda_stream=stream))
 

@@ -114,11 +114,11 @@ def text(name, *arguments):
     return _take(given)
 
 
-def launch_values():
-    """tilec_launch_values, whose parameters are all c_void_p, the handle too: ctypes passes numbers and bytes as that in half the time of their own types."""
-    function = library().tilec_launch_values
-    function.argtypes, function.restype = [ctypes.c_void_p] * 4, ctypes.c_int
-    return function
+def launch_values(keeps_gil):
+    """tilec_launch_values for calls that come often: its arguments are objects of ctypes, bytes or None, which are passed as they are where nothing is declared. Python's
+    lock is kept or released meanwhile: it costs less to keep for a launch that does not wait."""
+    lib = library()
+    return (ctypes.PyDLL if keeps_gil else ctypes.CDLL)(lib._name, handle=lib._handle).tilec_launch_values
 
 
 class _Failure(threading.local):
@@ -126,7 +126,7 @@ class _Failure(threading.local):
 
     def __init__(self):
         self.text = ctypes.c_void_p()
-        self.at = ctypes.addressof(self.text)
+        self.at = ctypes.byref(self.text)
 
     def raised(self):
         """The error that the thread's last call left, as an exception."""

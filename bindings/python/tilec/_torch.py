@@ -4,9 +4,11 @@ An operator is defined in a torch.library.Library, not by torch.library.custom_o
 """
 
 import collections
+import ctypes
 import re
 import struct
 import threading
+from operator import itemgetter
 
 import torch
 
@@ -31,6 +33,7 @@ def torch_dtype(dtype, what):
 
 # New memory by sizes, strides and an element type, on the CPU and on the current GPU, with fewer checks than torch.empty makes.
 _guards = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
+_TensorGuards = getattr(_guards, "TensorGuards", None)
 _new_memory = {kind: getattr(_guards, "_empty_strided_" + kind, None) for kind in ("cpu", "cuda")}
 _number_types = frozenset((bool, int, float))
 
@@ -68,9 +71,11 @@ class Launcher:
         self.index = index if device.is_cuda else -1  # as Tensor.get_device says it
         self.outputs = [(torch_dtype(dtype, "the output %s of %s" % (name, function.name)), shape, row_major(shape)) for name, dtype, shape in bound.outputs]
         self.new_memory = _new_memory[self.device.type]
-        # What take looks at of values, and of values and the caller's memory for outputs.
-        self.expected = tuple(_seen(x) for x in values)
-        self.expected_out = self.expected + tuple((dtype, shape, None, self.index, 0) for dtype, shape, _ in self.outputs)
+        expected = [_seen(x) for x in values]
+        self.values = _Look(expected)
+        self.values_and_outputs = _Look(expected + [(dtype, shape, None, self.index, 0) for dtype, shape, _ in self.outputs])
+        # Of calls with which PyTorch would have nothing to do, and whether it might where it records gradients; see _Operator.at_once.
+        self.plain, self.plain_without_gradients = _Look(expected), False
         # The block has 8 bytes for each value that is there, and for each output. Numbers of a type that struct has no code for come as their bytes.
         codes = []
         self.packed_apart = []
@@ -83,35 +88,14 @@ class Launcher:
                 codes.append("8s")
                 self.packed_apart.append((i, dtype, "%s of %s" % (bound.names[i], function.name)))
         self.pack = struct.Struct("<" + "".join(codes) + "Q" * len(self.outputs)).pack
-        self.launch, self.failure, self.handle = _library.launch_values(), _library.failure, bound._handle
+        self.launch, self.failure, self.handle = _library.launch_values(device.is_cuda), _library.failure, ctypes.c_uint64(bound._handle)
 
     def take(self, values, out=None):
         """The addresses of tensors, and the numbers, of values like those that the launcher is for, and of the caller's memory for outputs; None for others, of
         which somebody else says what is wrong."""
-        expected = self.expected
-        if out is not None:
-            values, expected = (*values, *(out if isinstance(out, (tuple, list)) else (out,))), self.expected_out
-        if len(values) != len(expected):
-            return None
-        taken = []
-        try:
-            for x, seen in zip(values, expected):
-                if seen is None:
-                    if x is not None:
-                        return None
-                elif seen is _number:
-                    if type(x) not in _number_types:
-                        return None
-                    taken.append(x)
-                else:
-                    dtype, shape, strides, device, place = seen
-                    at = x.data_ptr()
-                    if x.dtype is not dtype or x.shape != shape or x.get_device() != device or at & 15 != place or not (x.is_contiguous() if strides is None else x.stride() == strides):
-                        return None
-                    taken.append(at)
-        except (AttributeError, RuntimeError):  # what is no tensor, or one without memory
-            return None
-        return taken
+        if out is None:
+            return self.values.take(values)
+        return self.values_and_outputs.take((*values, *out) if isinstance(out, (tuple, list)) else (*values, out))
 
     def __call__(self, taken, out=None, stream=None):
         """Launches on what take took, and gives the function's result; NotImplemented, with nothing launched, for numbers that their types do not have."""
@@ -131,7 +115,7 @@ class Launcher:
         if stream is None and self.index >= 0:
             stream = _raw_stream(self.index)
         failure = self.failure
-        if self.launch(self.handle, values, stream, failure.at) != 0:
+        if self.launch(self.handle, values, ctypes.c_void_p(stream) if stream else None, failure.at) != 0:
             raise failure.raised()
         return out
 
@@ -156,6 +140,59 @@ def _seen(x):
     if not isinstance(x, _Tensor):
         return _number
     return x.dtype, x.shape, None if x.is_contiguous() else x.stride(), x.get_device(), x.data_ptr() & 15
+
+
+class _Look:
+    """What is looked at of the values of each call. Tensors that were found right are compared with those of the next call by PyTorch's own guards, one call for
+    all that takes a third of the time: these see less than is allowed, and where they do not know a tensor it is looked at here."""
+
+    # How often other guards are tried, where calls take turns with tensors that guards tell apart.
+    TRIES = 4
+
+    def __init__(self, expected):
+        self.expected, self.count = expected, len(expected)
+        at = [i for i, seen in enumerate(expected) if type(seen) is tuple]
+        self.tensors = itemgetter(*at) if len(at) > 1 else itemgetter(slice(at[0], at[0] + 1)) if at else None
+        self.guards, self.tries = None, self.TRIES if at and _TensorGuards else 0
+
+    def guard(self, values):
+        """Compares tensors with these from now on."""
+        if self.tries > 0:
+            self.tries -= 1
+            self.guards = _TensorGuards(*self.tensors(values), dynamic_dims_sizes=None, dynamic_dims_strides=None).check
+
+    def known(self, values):
+        """Whether the tensors are as those of guard were, and the thread does with tensors as it then did."""
+        return self.guards is not None and len(values) == self.count and self.guards(*self.tensors(values))
+
+    def take(self, values, known=False):
+        """See Launcher.take; known tensors are looked at for their places alone."""
+        if len(values) != self.count:
+            return None
+        taken = []
+        try:
+            fine = known or self.guards is not None and self.guards(*self.tensors(values))
+            for x, seen in zip(values, self.expected):
+                if seen is None:
+                    if x is not None:
+                        return None
+                elif seen is _number:
+                    if type(x) not in _number_types:
+                        return None
+                    taken.append(x)
+                else:
+                    dtype, shape, strides, device, place = seen
+                    at = x.data_ptr()
+                    if at & 15 != place:
+                        return None
+                    if not fine and (x.dtype is not dtype or x.shape != shape or x.get_device() != device or not (x.is_contiguous() if strides is None else x.stride() == strides)):
+                        return None
+                    taken.append(at)
+            if not fine:
+                self.guard(values)
+        except (AttributeError, RuntimeError, TypeError):  # what is no tensor, or one without memory
+            return None
+        return taken
 
 
 class Launchers:
@@ -262,6 +299,12 @@ def _dispatches_as_usual():
     return _usual is not None and _raw(_keys()) in _usual and _function_modes() == 0 and not _autocasting() and not _profiling()
 
 
+def _are_plain(values, gradients):
+    """Whether the values are numbers and tensors with which PyTorch does nothing else: of no type that has a say, without gradients where these are recorded, and not
+    stored as their negatives."""
+    return all(type(x) in _number_types or type(x) in _plain_types and not (gradients and x.requires_grad) and not x.is_neg() for x in values)
+
+
 class _Operator:
     """What an operator does, and what is known of the results before.
 
@@ -337,18 +380,21 @@ class _Operator:
 
     def at_once(self, values):
         """The result of a launch on arguments that a launcher is there for; NotImplemented, with nothing done, where PyTorch has something to do with the call."""
-        if not _dispatches_as_usual():
-            return NotImplemented
         leaves, names = self.flat(values)
-        with_gradients = torch.is_grad_enabled()
-        for x in leaves:
-            if type(x) in _plain_types:
-                if x.is_neg() or with_gradients and x.requires_grad:
-                    return NotImplemented
-            elif type(x) not in _number_types:
-                return NotImplemented
-        launcher, taken = self.launchers.find(leaves, None, names)
-        result = NotImplemented if launcher is None else launcher(taken)
+        launcher = self.launchers.last
+        gradients = torch.is_grad_enabled()
+        if launcher is not None and launcher.names == names and launcher.plain.known(leaves) and not (gradients and launcher.plain_without_gradients or _function_modes() or _profiling()):
+            taken = launcher.plain.take(leaves, True)
+        elif _dispatches_as_usual() and _are_plain(leaves, gradients):
+            launcher, taken = self.launchers.find(leaves, None, names)
+            if launcher is not None:
+                launcher.plain.guard(leaves)
+                launcher.plain_without_gradients = not gradients
+        else:
+            return NotImplemented
+        if taken is None:
+            return NotImplemented
+        result = launcher(taken)
         if result is not NotImplemented:
             self._note_changes(values)
         return result
