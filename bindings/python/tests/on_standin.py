@@ -11,7 +11,7 @@ import unittest
 import tests.standin_torch as torch
 
 import tilec
-from tilec import _torch
+from tilec import _launchers
 
 
 SOURCE = """
@@ -43,7 +43,7 @@ kernel affine(x: f32[M, N], w: f32[N], b: f32[N]) -> y: f32[M, N]
     y[i, j] = x[i, j] * w[j] + b[j]
 }
 
-graph layer(x: f32[M, N], norm: Norm) -> y: f32[M, N] {
+graph layer(x: f32[M, N], norm: Norm, unused: f32 = 1.0) -> y: f32[M, N] {
     y = affine(x, norm.w, norm.b)
 }
 """
@@ -193,7 +193,7 @@ class OnCPU(unittest.TestCase):
             self.assertEqual(dispatched(x, 3.0), 0)
         parameter, subclass, gradient, negated = torch.Parameter((2, 3), device=self.where), type("Sub", (torch.Tensor,), {})((2, 3), device=self.where), self.tensor(), self.tensor()
         gradient.requires_grad = negated.negated = True
-        for _ in range(2 * _torch._Look.TRIES):  # guards are of the last kind that was found right, and given up in the end
+        for _ in range(2 * _launchers._Look.TRIES):  # guards are of the last kind that was found right, and given up in the end
             self.assertEqual((dispatched(x, 3.0), dispatched(parameter.fill(range(6)), 3.0), dispatched(x, 3.0)), (0, 0, 0))
         for y, want in ((parameter.fill(range(6)), 0), (subclass.fill(range(6)), 1), (gradient, 1), (negated, 1), (self.tensor((3, 2)), 1), (x, 0)):
             self.assertEqual(dispatched(y, 3.0), want)
@@ -208,6 +208,9 @@ class OnCPU(unittest.TestCase):
         for _ in range(2):
             for norm in ({"w": w, "b": b}, {"b": b, "w": w}):
                 y = op(x, norm)
+                before = len(torch.dispatched)
+                y = op(x, norm)
+                self.assertEqual(len(torch.dispatched), before)
                 if self.where.type == "cpu":
                     self.assertEqual(y.tolist(), [10, 13, 18, 13, 19, 27])
         self.assertEqual(len(op.operator.launchers.by_key), 2)
@@ -238,15 +241,22 @@ class OnCPU(unittest.TestCase):
 
 
 class OnOlderPyTorch(OnCPU):
-    """What newer versions have for guards and for new memory is not everywhere."""
+    """What some versions have for guards and for new memory is not everywhere."""
+
+    space, guards = "on_older", None
 
     def setUp(self):
-        self.had, _torch._TensorGuards, _torch._new_memory = (_torch._TensorGuards, _torch._new_memory), None, {"cpu": None, "cuda": None}
+        self.had = _launchers._TensorGuards, _launchers._new_memory
+        _launchers._TensorGuards, _launchers._new_memory = self.guards, {"cpu": None, "cuda": None}
 
     def tearDown(self):
-        _torch._TensorGuards, _torch._new_memory = self.had
+        _launchers._TensorGuards, _launchers._new_memory = self.had
 
-    space = "on_older"
+
+class OnNewerPyTorch(OnOlderPyTorch):
+    """Guards that are made otherwise."""
+
+    space, guards = "on_newer", type("TensorGuards", (), {"__init__": lambda self, how: None})
 
 
 class Seen(ctypes.Structure):

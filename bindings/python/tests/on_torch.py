@@ -26,7 +26,7 @@ def overhead():
 
     import tilec
     from tests.test_torch import SOURCE
-    from tilec import _torch
+    from tilec import _launchers, _torch
 
     program = tilec.Device("cuda").load(SOURCE, "torch.tile")
     double, layers = program.double.torch_op("tilec_overhead::double"), program.layers.torch_op("tilec_overhead::layers")
@@ -58,7 +58,7 @@ def overhead():
         ("bound: bound(x, 2.0)", lambda: bound(x, 2.0), 1),
         ("bound, into memory that is there: bound(x, 2.0, out=y)", lambda: bound(x, 2.0, out=out), 1),
         ("of that: looking at x, 2.0 and y", lambda: launcher.take((x, 2.0), out), 1),
-        ("of that: the current stream", lambda: _torch._raw_stream(0), 1),
+        ("of that: the current stream", lambda: _launchers._raw_stream(0), 1),
         ("of that: tilec_launch_values, by ctypes", lambda: launcher.launch(launcher.handle, values, None, launcher.failure.at), 1),
         ("new memory: what a call makes", launcher.new, 1),
         ("new memory: torch.empty", lambda: torch.empty((4, 64), dtype=x.dtype, device=launcher.device), 1),
