@@ -58,9 +58,11 @@ bare *bare_disarm(uint64_t bound)
 }
 
 /* The bare launch of a bound function, which stays until it is released; NULL where it has none. A launch that counts itself before it looks is waited for
- * by bare_disarm, or finds nothing. */
+ * by bare_disarm, or finds nothing. Where there is nothing it does not count itself: bare_disarm would wait for those who come after. */
 static bare *acquire(slot *s)
 {
+    if (!atomic_load(&s->bare))
+        return NULL;
     atomic_fetch_add(&s->users, 1);
     bare *b = atomic_load(&s->bare);
     if (!b)
