@@ -204,7 +204,7 @@ class OnCPU(unittest.TestCase):
         with Seen():
             torch.testing.assert_close(self.scale(x, 3.0), want)
         self.assertIn(self.scale.overload, seen)
-        with torch.profiler.profile() as profile:
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
             torch.testing.assert_close(self.scale(x, 3.0), want)
         self.assertTrue(any("tilec_tests" in e.key for e in profile.key_averages()), [e.key for e in profile.key_averages()])
         with torch.inference_mode():

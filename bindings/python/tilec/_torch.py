@@ -313,19 +313,24 @@ def _flattening(operator, flat_call):
         for i, name in enumerate(names):
             value = arguments[i] if i < len(arguments) else named.get(name)
             if name in structs:
-                leaves = parts(name, value)
-                flat += [[x for _, x in leaves], ",".join([n for n, _ in leaves])]
+                tensors, of = [], []
+                add(name, value, tensors, of)
+                flat += tensors, ",".join(of)
             else:
                 flat.append(value)
         while flat[-1] is None:  # what has its default is left out at the end, as PyTorch does
             flat.pop()
         return flat_call(*flat)
 
-    def parts(name, value):
+    def add(name, value, tensors, of):
         if isinstance(value, dict):
-            return [leaf for field, x in value.items() for leaf in parts(name + "." + field, x)]
-        if isinstance(value, (list, tuple)):
-            return [leaf for i, x in enumerate(value) for leaf in parts(name + "[" + str(i) + "]", x)]
-        return [(name, value)]
+            for field, x in value.items():
+                add(name + "." + field, x, tensors, of)
+        elif isinstance(value, (list, tuple)):
+            for i, x in enumerate(value):
+                add(name + "[" + str(i) + "]", x, tensors, of)
+        else:
+            tensors.append(value)
+            of.append(name)
 
     return call
