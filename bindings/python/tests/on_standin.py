@@ -197,10 +197,19 @@ class OnCPU(unittest.TestCase):
             self.assertEqual((dispatched(x, 3.0), dispatched(parameter.fill(range(6)), 3.0), dispatched(x, 3.0)), (0, 0, 0))
         for y, want in ((parameter.fill(range(6)), 0), (subclass.fill(range(6)), 1), (gradient, 1), (negated, 1), (self.tensor((3, 2)), 1), (x, 0)):
             self.assertEqual(dispatched(y, 3.0), want)
-        for torch.Mode.no_grad in (1, 0, 1, 0):
-            self.assertEqual((dispatched(gradient, 3.0), dispatched(x, 3.0)), (1 - torch.Mode.no_grad, 0))
         self.assertEqual(dispatched(x, 3.0, 4), 1)
         self.assertEqual(dispatched(x, 3.0, 4), 0)
+
+    def test_gradients(self):
+        """A tensor that needs a gradient is PyTorch's business where gradients are recorded, also when it was launched on at once where they were not."""
+        op, x = self.program.scale.torch_op(self.space + "::with_gradients"), self.tensor()
+        op(x, 2.0)
+        x.requires_grad = True
+        for torch.Mode.no_grad in (1, 1, 0, 0, 1, 0):
+            before = len(torch.dispatched)
+            op(x, 3.0)
+            self.assertEqual(len(torch.dispatched) - before, 1 - torch.Mode.no_grad)
+        torch.Mode.no_grad = 0
 
     def test_structs(self):
         op = self.program.layer.torch_op(self.space + "::layer")
@@ -312,7 +321,8 @@ class OnGPU(OnCPU):
             self.assertEqual(bound(x.view((2, 3)), 1.0).tolist(), scaled(x.view((2, 3)), 1.0))
             with self.assertRaisesRegex(tilec.Error, "multiple of 16 bytes, and is given at one of 4"):
                 bound(odd, 1.0)
-            self.assertEqual(self.program.scale(odd, 1.0).tolist(), scaled(odd, 1.0))
+            for y in (self.tensor(), odd, self.tensor()):
+                self.assertEqual(self.program.scale(y, 1.0).tolist(), scaled(y, 1.0))
 
 
 if __name__ == "__main__":
