@@ -91,21 +91,61 @@ func TestC(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
-// The Python package's own tests.
-func TestPython(t *testing.T) {
-	python, err := exec.LookPath("python3")
+// driver builds the stand-in for the CUDA driver, and gives the folder that it is in.
+func driver(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	out, err := exec.Command(compiler(t), "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", filepath.Join(dir, "libcuda.so.1"), "testdata/driver.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return dir
+}
+
+// withDriver is the environment of a program that finds the driver's stand-in, even where there is a driver.
+func withDriver(dir string) []string {
+	return append(os.Environ(), "LD_LIBRARY_PATH="+dir, "TILEC_CACHE=off")
+}
+
+// Launches on a GPU, each of which C makes without Go: what arrives at the driver, what is refused, threads, closing.
+func TestCOnStandIn(t *testing.T) {
+	cc := compiler(t)
+	lib := library(t)
+	program := filepath.Join(t.TempDir(), "launch")
+	out, err := exec.Command(cc, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-pthread", "-Ic", "-o", program, "testdata/launch_gpu.c", lib, "-ldl", "-Wl,-rpath,"+filepath.Dir(lib)).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command(program)
+	cmd.Env = withDriver(driver(t))
+	out, err = cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Equal(t, "ok\n", string(out))
+}
+
+// python is a Python that the package runs in; without one the test is skipped.
+func python(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no Python: ", err)
 	}
-	if out, err := exec.Command(python, "-c", "import sys, ctypes; sys.exit(sys.version_info < (3, 8))").CombinedOutput(); err != nil {
+	if out, err := exec.Command(path, "-c", "import sys, ctypes; sys.exit(sys.version_info < (3, 8))").CombinedOutput(); err != nil {
 		t.Skipf("python3 is older than 3.8 or has no ctypes: %v %s", err, out)
 	}
-	lib := library(t)
-	cmd := exec.Command(python, "-m", "unittest", "discover", "-s", "tests", "-t", ".")
+	return path
+}
+
+// runPython runs tests of the package.
+func runPython(t *testing.T, environment []string, arguments ...string) {
+	t.Helper()
+	cmd := exec.Command(python(t), append([]string{"-m", "unittest"}, arguments...)...)
 	cmd.Dir, cmd.WaitDelay = "python", time.Minute
-	cmd.Env = append(os.Environ(), "TILEC_LIBRARY="+lib, "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(environment, "TILEC_LIBRARY="+library(t), "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	assert.NotContains(t, string(out), "Ran 0 tests")
 	t.Logf("%s", out)
 }
+
+// The Python package's own tests.
+func TestPython(t *testing.T) { runPython(t, os.Environ(), "discover", "-s", "tests", "-t", ".") }
+
+// Calls on PyTorch's tensors, where neither PyTorch nor a GPU need be.
+func TestPythonOnStandIn(t *testing.T) { runPython(t, withDriver(driver(t)), "tests.on_standin") }

@@ -77,6 +77,8 @@ type (
 	Program = run.Program
 	// LaunchTime is when a launch of a program began and ended, and what it had to do.
 	LaunchTime = run.LaunchTime
+	// BareLaunch is a launch that is all of a program's run, as data.
+	BareLaunch = run.BareLaunch
 	// Options bind what the arguments do not tell.
 	Options = graph.Options
 	// Arena is a device's memory for the intermediate results of programs that never run at the same time.

@@ -61,6 +61,16 @@ func (l *Launch) RunOn(ctx context.Context, args []Value, results []*Tensor) err
 	return l.Program.RunInto(ctx, args, results)
 }
 
+// BareLaunch is the function as one launch of a GPU's, as data, for C code that makes it without the Launch; nil where a run does more than that. The
+// Launch must stay open while it is used.
+func (l *Launch) BareLaunch() *BareLaunch {
+	defer l.lock()()
+	if l.usable("BareLaunch") != nil {
+		return nil
+	}
+	return l.Program.BareLaunch()
+}
+
 // Leaf is a tensor or a scalar that a launch takes: a parameter, or a part of one.
 type Leaf struct {
 	// Name is the parameter's, or as "w.blocks[0].bias".

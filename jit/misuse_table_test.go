@@ -447,6 +447,10 @@ var misuses = []wrongUse{
 	}, jit.ErrRange},
 	{"Memory.Promised", "nil", func(*world) error { (*jit.Memory)(nil).Promised(); new(jit.Memory).Promised(); return nil }, nil},
 	{"Function.Nest", "nil", func(*world) error { return second((*jit.Function)(nil).Nest(nil)) }, jit.ErrUnset},
+	{"Launch.BareLaunch", "nil", func(*world) error { return bare((*jit.Launch)(nil).BareLaunch()) }, nil},
+	{"Launch.BareLaunch", "zero", func(*world) error { return bare(new(jit.Launch).BareLaunch()) }, nil},
+	{"Program.BareLaunch", "nil", func(*world) error { return bare((*jit.Program)(nil).BareLaunch()) }, nil},
+	{"Program.BareLaunch", "zero", func(*world) error { return bare(new(jit.Program).BareLaunch()) }, nil},
 	{"Launch.Leaves", "nil", func(*world) error {
 		return none(int64(len((*jit.Launch)(nil).Leaves()) + len(new(jit.Launch).Leaves())))
 	}, nil},
@@ -671,6 +675,14 @@ var (
 	anyError    = errors.New("any error")
 	anyArgument = errors.New("an *ArgError")
 )
+
+// bare reports a bare launch where there should be none.
+func bare(l *jit.BareLaunch) error {
+	if l != nil {
+		return errors.New("a bare launch")
+	}
+	return nil
+}
 
 func none(n int64) error {
 	if n != 0 {

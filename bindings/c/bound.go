@@ -67,6 +67,8 @@ type bound struct {
 	lent []loan
 	// captured: a recording of the caller's has its launches, and uses its memory at each replay.
 	captured atomic.Bool
+	// disarm takes away what C launches by itself, once no launch of that is under way; nil where C does not.
+	disarm func()
 	// c is what C sees of the outputs; free releases it.
 	c    unsafe.Pointer
 	free func()

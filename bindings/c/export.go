@@ -8,6 +8,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"tilec/jit"
@@ -160,7 +161,9 @@ func tilec_bind(handle C.tilec_program, function *C.char, arguments *C.tilec_ten
 			return err
 		}
 		b.show()
-		*made = C.tilec_bound(table.add(b))
+		n := table.add(b)
+		table.arm(n, b)
+		*made = C.tilec_bound(n)
 		return nil
 	}), to)
 }
@@ -257,8 +260,10 @@ func tilec_output(handle C.tilec_bound, number C.size_t, output *C.tilec_tensor,
 	}), to)
 }
 
-//export tilec_launch
-func tilec_launch(handle C.tilec_bound, arguments, outputs *unsafe.Pointer, stream unsafe.Pointer, to **C.char) C.int {
+// tilecLaunch is tilec_launch for what bare.c leaves to Go.
+//
+//export tilecLaunch
+func tilecLaunch(handle C.tilec_bound, arguments, outputs *unsafe.Pointer, stream unsafe.Pointer, to **C.char) C.int {
 	return done(guarded(func() error {
 		b, err := get[*bound](uint64(handle), "bound function")
 		if err != nil {
@@ -268,6 +273,31 @@ func tilec_launch(handle C.tilec_bound, arguments, outputs *unsafe.Pointer, stre
 			return errNull
 		}
 		return b.run(unsafe.Slice(arguments, len(b.arguments)), unsafe.Slice(outputs, len(b.outputs)), uintptr(stream))
+	}), to)
+}
+
+// tilecLaunchValues is tilec_launch_values for what bare.c leaves to Go.
+//
+//export tilecLaunchValues
+func tilecLaunchValues(handle C.tilec_bound, values *C.uint64_t, stream unsafe.Pointer, to **C.char) C.int {
+	return done(guarded(func() error {
+		b, err := get[*bound](uint64(handle), "bound function")
+		if err != nil {
+			return err
+		}
+		n := len(b.arguments)
+		if values == nil && n+len(b.outputs) > 0 {
+			return errNull
+		}
+		// Memory of C's, whose addresses among it are of C's too: what it says is no pointer to Go.
+		at := unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(values)), n+len(b.outputs))
+		arguments := slices.Clone(at[:n])
+		for i := range b.arguments {
+			if b.arguments[i].scalar {
+				arguments[i] = unsafe.Pointer(&at[i])
+			}
+		}
+		return b.run(arguments, at[n:], uintptr(stream))
 	}), to)
 }
 

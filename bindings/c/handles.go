@@ -52,6 +52,27 @@ func get[T any](n uint64, what string) (T, error) {
 	return x, nil
 }
 
+// isOpen reports a device that has a number; the caller holds the lock.
+func (h *handles) isOpen(d jit.Device) bool {
+	for _, x := range h.open {
+		if x == any(d) {
+			return true
+		}
+	}
+	return false
+}
+
+// disarmOn takes the launches of C away from all bound functions on a device.
+func (h *handles) disarmOn(d jit.Device) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, x := range h.open {
+		if b, ok := x.(*bound); ok && b.device == d && b.disarm != nil {
+			b.disarm()
+		}
+	}
+}
+
 // text is an error as a person reads it: diagnostics with their source lines.
 func text(err error) string {
 	var many lang.Diagnostics

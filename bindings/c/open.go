@@ -147,8 +147,12 @@ func closeHandle(n uint64) error {
 	}
 	switch x := x.(type) {
 	case jit.Device:
+		table.disarmOn(x)
 		return x.Close()
 	case *bound:
+		if x.disarm != nil {
+			x.disarm()
+		}
 		if !x.captured.Load() {
 			x.launch.Close()
 		}

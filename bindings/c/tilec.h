@@ -17,7 +17,8 @@
  *     }
  *
  * Functions that can fail give 0, or 1 with what is wrong in *error, as text that the caller gives back by tilec_free. An error of a source is shown
- * with its lines. error may be NULL. Every function may be called from any thread; launches of one bound function wait for each other.
+ * with its lines. error may be NULL. Every function may be called from any thread; launches of one bound function wait for each other where they
+ * need the same memory.
  */
 #ifndef TILEC_H
 #define TILEC_H
@@ -97,7 +98,11 @@ int tilec_output(tilec_bound bound, size_t number, tilec_tensor *output, char **
  * long as the process, for replays. A function that prints, asserts, or gives a view of an argument cannot be captured. */
 int tilec_launch(tilec_bound bound, void *const *arguments, void *const *outputs, void *stream, char **error);
 
-/* Waits for all that the device was given. */
+/* tilec_launch with arguments and outputs in one block, 8 bytes each, arguments first: the address of a tensor or of an output; of a scalar not the
+ * address but the value itself, in the first bytes. The block begins at a multiple of 8 bytes. */
+int tilec_launch_values(tilec_bound bound, const void *values, void *stream, char **error);
+
+/* Waits for all that the device was given, in any stream: once there were launches on a GPU, for all that its context was given. */
 int tilec_sync(tilec_device device, char **error);
 
 /* Closes a device, a program or a bound function. What was made of a closed device can only be closed. */

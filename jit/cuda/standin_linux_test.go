@@ -56,6 +56,24 @@ func TestCallsAgainstStandIn(t *testing.T) {
 			require.ErrorIs(t, err, want)
 		}
 	})
+	t.Run("a launch as data", func(t *testing.T) {
+		f := kernel(t, load(t, c, vectorPTX), "step")
+		b, err := f.Bare(LaunchConfig{Grid: Dim3{X: 6}, Block: Dim3{X: 32}, Shared: 64 << 10}, new(Params).Ptr(0x7000).Uint32(3).Uint8(5), nil, nil)
+		require.NoError(t, err)
+		require.Equal(t, []int{0, 8, 12}, b.Offsets)
+		require.Equal(t, []byte{0, 0x70, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 5}, b.Parameters)
+		require.Equal(t, Dim3{X: 6, Y: 1, Z: 1}, b.Grid)
+		require.Equal(t, []uintptr{d.lib.address[cuLaunchKernel], d.lib.address[cuCtxSetCurrent], uintptr(c.handle), uintptr(f.handle)}, []uintptr{b.LaunchKernel, b.SetCurrent, b.Context, b.Function})
+		shared, err := f.Attribute(AttrMaxDynamicShared)
+		require.NoError(t, err)
+		require.Equal(t, 64<<10, shared, "what the launch needs is opted in to")
+		_, err = f.Bare(LaunchConfig{Programmatic: true}, new(Params), nil, nil)
+		require.ErrorContains(t, err, "attributes")
+		_, err = f.Bare(LaunchConfig{}, new(Params).Ptr(0x7000), nil, nil)
+		require.ErrorContains(t, err, "it takes 3 parameters, 1 were given")
+		_, err = f.Bare(LaunchConfig{}, new(Params), []TensorMapDesc{{}}, []int{0})
+		require.ErrorContains(t, err, "tensor map has rank 0")
+	})
 	t.Run("tensor map", func(t *testing.T) {
 		m, err := c.TensorMap(TensorMapDesc{
 			Type: TensorBFloat16, Address: 0x7000, Dims: []uint64{128, 64}, Strides: []uint64{256},

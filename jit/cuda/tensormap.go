@@ -140,6 +140,11 @@ const (
 	smallTensorBit       = 21
 )
 
+// setsSmallTensorBit reports a map that the driver encodes with the bit.
+func (d *Driver) setsSmallTensorBit(t *TensorMapDesc) bool {
+	return d.version <= smallTensorBadDriver && t.size() < smallTensor
+}
+
 // TensorMap encodes a tensor map. It needs CUDA 12 and a device of capability 9.0.
 func (c *Context) TensorMap(t TensorMapDesc) (TensorMap, error) {
 	if err := t.check(); err != nil {
@@ -171,7 +176,7 @@ func (c *Context) TensorMap(t TensorMapDesc) (TensorMap, error) {
 	if err != nil {
 		return TensorMap{}, withDetail(err, "tensor map of %v with box %v", t.Dims, t.Box)
 	}
-	if c.driver.version <= smallTensorBadDriver && t.size() < smallTensor {
+	if c.driver.setsSmallTensorBit(&t) {
 		words[smallTensorWord] &^= 1 << smallTensorBit
 	}
 	return TensorMap(Bytes(words)), nil

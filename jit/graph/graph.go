@@ -408,7 +408,7 @@ func (f *frame) literals(consts map[*size.Symbol]typed.GExpr) (map[*size.Symbol]
 		if err != nil {
 			return nil, err
 		}
-		if v.Scalar == nil || !v.Scalar.known() {
+		if v.Scalar == nil || !v.Scalar.Known() {
 			return nil, spec.Errorf(x.Span(), lang.ErrArgType, "constant %s must be known when the graph is bound", sym.Name)
 		}
 		out[sym] = v.Scalar.literal
@@ -433,7 +433,7 @@ func (f *frame) index(x typed.GExpr, what string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if v.Scalar == nil || !v.Scalar.known() {
+	if v.Scalar == nil || !v.Scalar.Known() {
 		return 0, spec.Errorf(x.Span(), lang.ErrArgType, "%s must be known when the graph is bound: it depends on a scalar argument", what)
 	}
 	return v.Scalar.literal.Int, nil

@@ -86,7 +86,7 @@ func (f *frame) make(x *typed.GMake) (Value, error) {
 		if err != nil {
 			return Value{}, err
 		}
-		if v.Scalar == nil || !v.Scalar.known() {
+		if v.Scalar == nil || !v.Scalar.Known() {
 			return Value{}, spec.Errorf(x.At, lang.ErrArgType, "the value of a tensor must be known when the graph is bound: it depends on a scalar argument")
 		}
 		value = v.Scalar.literal

@@ -94,7 +94,7 @@ func (r *rewriter) computeOnce() {
 // dependsOn reports a launch that reads nothing but what is known when the graph is bound, and stores temporaries of its own.
 func (r *rewriter) dependsOn(n int, known map[Slot]bool) bool {
 	c := &r.Calls[n]
-	if r.says(c.Spec.Kernel) || len(c.Fills) > 0 || slices.ContainsFunc(c.Scalars, func(s Scalar) bool { return !s.known() }) {
+	if r.says(c.Spec.Kernel) || len(c.Fills) > 0 || slices.ContainsFunc(c.Scalars, func(s Scalar) bool { return !s.Known() }) {
 		return false
 	}
 	fits := true

@@ -19,12 +19,16 @@ type Scalar struct {
 
 func knownScalar(l lang.Literal) *Scalar { return &Scalar{DType: l.DType, literal: l} }
 
-func (s *Scalar) known() bool { return s.input == 0 && s.op == lang.OpInvalid }
+// Known reports a number that no run changes.
+func (s *Scalar) Known() bool { return s.input == 0 && s.op == lang.OpInvalid }
+
+// Argument is which scalar argument of the program the scalar is, as it is given.
+func (s *Scalar) Argument() (number int, ok bool) { return s.input - 1, s.input > 0 }
 
 // fold computes an operation whose operands are all known.
 func (s *Scalar) fold() *Scalar {
 	for _, a := range s.args {
-		if !a.known() {
+		if !a.Known() {
 			return s
 		}
 	}

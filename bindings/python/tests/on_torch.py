@@ -26,7 +26,7 @@ def overhead():
 
     import tilec
     from tests.test_torch import SOURCE
-    from tilec import _library
+    from tilec import _launchers, _torch
 
     program = tilec.Device("cuda").load(SOURCE, "torch.tile")
     double, layers = program.double.torch_op("tilec_overhead::double"), program.layers.torch_op("tilec_overhead::layers")
@@ -36,10 +36,7 @@ def overhead():
     bound = program.scale.bind(x, 1.0)
     bound(x, 1.0, out=out)  # makes what the library is called by
     launcher = bound._launcher
-    launch, error = _library.library().tilec_launch, _library.ctypes.c_void_p()
-    word = _library.ctypes.c_float(2)
-    arguments = launcher.addresses(x.data_ptr(), _library.ctypes.addressof(word))
-    results = launcher.results(out.data_ptr())
+    values = launcher.pack(x.data_ptr(), 2.0, out.data_ptr())
     captured = torch.cuda.CUDAGraph()
     for _ in range(3):
         scale(x, 2.0)
@@ -52,6 +49,7 @@ def overhead():
         ("PyTorch: torch.neg(x)", lambda: torch.neg(x), 1),
         ("PyTorch: torch.addcmul(x, x, x)", lambda: torch.addcmul(x, x, x), 1),
         ("operator, one tensor and a number: scale(x, 2.0)", lambda: scale(x, 2.0), 1),
+        ("operator, through PyTorch's dispatcher: scale.overload(x, 2.0)", lambda: scale.overload(x, 2.0), 1),
         ("operator that changes a tensor: double(v)", lambda: double(v), 1),
         ("operator of a graph of 4 layers, 9 tensors: layers(x, norms)", lambda: layers(x, norms), 1),
         ("operator in torch.compile", lambda: compiled(x), 1),
@@ -59,7 +57,12 @@ def overhead():
         ("function: program.scale(x, 2.0)", lambda: program.scale(x, 2.0), 1),
         ("bound: bound(x, 2.0)", lambda: bound(x, 2.0), 1),
         ("bound, into memory that is there: bound(x, 2.0, out=y)", lambda: bound(x, 2.0, out=out), 1),
-        ("library alone: tilec_launch", lambda: launch(bound._handle, arguments, results, None, _library.ctypes.byref(error)), 1),
+        ("of that: looking at x, 2.0 and y", lambda: launcher.take((x, 2.0), out), 1),
+        ("of that: the current stream", lambda: _launchers._raw_stream(0), 1),
+        ("of that: tilec_launch_values, by ctypes", lambda: launcher.launch(launcher.handle, values, None, launcher.failure.at), 1),
+        ("new memory: what a call makes", launcher.new, 1),
+        ("new memory: torch.empty", lambda: torch.empty((4, 64), dtype=x.dtype, device=launcher.device), 1),
+        ("whether an operator is dispatched", _torch._dispatches_as_usual, 1),
     ]
     print("%-64s %s" % ("call, PyTorch %s on %s" % (torch.__version__, torch.cuda.get_device_name()), "us"))
     for name, call, calls in rows:

@@ -137,10 +137,10 @@ class OnCPU(unittest.TestCase):
     def test_opcheck(self):
         """PyTorch's own tests of operators: schema, aliases and mutations, fake results, tracing with symbolic sizes."""
         x = self.randn(4, 6)
-        torch.library.opcheck(self.scale, (x, 2.0))
-        torch.library.opcheck(self.scale, (x.half(), 2.0, 3))
-        torch.library.opcheck(self.pairs, (x,))
-        torch.library.opcheck(self.double, (self.randn(8),))
+        torch.library.opcheck(self.scale.overload, (x, 2.0))
+        torch.library.opcheck(self.scale.overload, (x.half(), 2.0, 3))
+        torch.library.opcheck(self.pairs.overload, (x,))
+        torch.library.opcheck(self.double.overload, (self.randn(8),))
         torch.library.opcheck(self.layers.overload, (x, [n for norm in self.norms(6) for n in norm.values()], "norms[0].w,norms[0].b,norms[1].w,norms[1].b"))
 
     def test_compile(self):
@@ -186,6 +186,33 @@ class OnCPU(unittest.TestCase):
             torch.testing.assert_close(halves, y[:, : columns // 2 * 2 : 2] + y[:, 1::2] + 1)
             torch.testing.assert_close(twice, y.repeat_interleave(2, dim=0) + 1)
         self.assertEqual(counter.frame_count, 1)
+
+    def test_at_once(self):
+        """An operator of which PyTorch has only the launch to do is not dispatched; with a mode, an autograd or a profiler it is, with the same results."""
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        class Seen(TorchDispatchMode):
+            def __torch_dispatch__(self, operator, types, arguments=(), named=None):
+                seen.append(operator)
+                return operator(*arguments, **(named or {}))
+
+        seen, x = [], self.randn(5, 6)
+        want = x * 3 - 2
+        for _ in range(3):
+            torch.testing.assert_close(self.scale(x, 3.0), want)
+        self.assertIsNot(self.scale.operator.at_once((x, 3.0)), NotImplemented)
+        with Seen():
+            torch.testing.assert_close(self.scale(x, 3.0), want)
+        self.assertIn(self.scale.overload, seen)
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+            torch.testing.assert_close(self.scale(x, 3.0), want)
+        self.assertTrue(any("tilec_tests" in e.key for e in profile.key_averages()), [e.key for e in profile.key_averages()])
+        with torch.inference_mode():
+            torch.testing.assert_close(self.scale(x, 3.0), want)
+        torch.testing.assert_close(self.scale(torch._neg_view(x), 3.0), -3 * x - 2)
+        torch.testing.assert_close(self.scale(torch.nn.Parameter(x), 3.0).detach(), want)
+        with self.assertRaisesRegex(Exception, "s of scale is 1e\\+300, and must be a number of type f32"):
+            self.scale(x, 1e300)
 
     def test_gradient(self):
         """A derivative is registered as for any operator."""

@@ -85,9 +85,10 @@ class Program(_Open):
         if name.startswith("_"):
             raise AttributeError(name)
         try:
-            return self[name]
+            function = self.__dict__[name] = self[name]  # found without this method from now on
         except Error as e:
             raise AttributeError(str(e)) from None
+        return function
 
     def __dir__(self):
         return list(super().__dir__()) + self.functions()
@@ -107,7 +108,7 @@ class Function:
         self._types = {p["name"]: p["type"] for p in about["parameters"]}
         self._modes = {p["name"]: p["mode"] for p in about["parameters"]}
         self._bound = collections.OrderedDict()
-        self._launchers = collections.OrderedDict()  # of calls on PyTorch's tensors alone
+        self._launchers = None  # of calls on PyTorch's tensors alone
         self._lock = threading.Lock()
 
     def __repr__(self):
@@ -119,13 +120,13 @@ class Function:
 
         The result is an array for one output, a tuple for several, of the library that the first array is of; out gives the memory for
         them. On a GPU the work is done on stream, a CUstream as an int, or on the current stream of the arrays' library."""
-        of_torch = _of_torch() if arguments and not named else None
-        key, taken = of_torch.key_of(arguments) if of_torch else (None, None)
-        launcher = self._launchers.get(key)
-        if launcher is not None:
-            outputs = None if out is None else launcher.outputs_of(out)
-            if out is None or outputs is not None:
-                return launcher.result(launcher(taken, outputs, stream))
+        launchers, launcher = self._launchers, None
+        if launchers is not None and not named:
+            launcher, taken = launchers.find(arguments, out)
+            if launcher is not None:
+                result = launcher(taken, out, stream)
+                if result is not NotImplemented:
+                    return result
         if len(arguments) > len(self.parameters):
             raise Error("%s takes %d arguments, and %d are given" % (self.name, len(self.parameters), len(arguments)))
         values = dict(zip(self.parameters, arguments))
@@ -137,10 +138,10 @@ class Function:
         leaves = self._leaves(values)
         bound = self._bind(leaves, settings)
         result = bound._run(leaves, out, stream)
-        if key:
-            self._launchers[key] = of_torch.Launcher(bound, arguments)
-            while len(self._launchers) > self.KEPT:
-                self._launchers.popitem(last=False)
+        if launcher is None and arguments and not named and _of_torch():
+            if self._launchers is None:
+                self._launchers = _of_torch().Launchers(self.KEPT)
+            self._launchers.add(bound, arguments)
         return result
 
     def call(self, arguments, settings=None, out=None, stream=None):
@@ -275,17 +276,19 @@ class Bound(_Open):
         self._expected = [(leaf.dtype, None, None) if isinstance(leaf, Scalar) else (leaf.dtype, leaf.shape, leaf.strides) for _, leaf in leaves]
 
     def __call__(self, *arguments, out=None, stream=None):
-        function, of_torch = self.function, _of_torch()
-        key, taken = of_torch.key_of(arguments) if of_torch else (None, None)
         launcher = self._launcher
-        if launcher is not None and key == launcher.key:
-            outputs = None if out is None else launcher.outputs_of(out)
-            if out is None or outputs is not None:
-                return launcher.result(launcher(taken, outputs, stream))
+        if launcher is not None:
+            taken = launcher.take(arguments, out)
+            if taken is not None:
+                result = launcher(taken, out, stream)
+                if result is not NotImplemented:
+                    return result
+        function = self.function
         if len(arguments) != len(function.parameters) and len(arguments) != len(self.names):
             raise Error("%s is bound to %d arguments, and %d are given" % (function.name, len(self.names), len(arguments)))
         result = self._run(function._leaves(dict(zip(function.parameters, arguments))), out, stream)
-        if key:
+        of_torch = _of_torch()
+        if of_torch and arguments and of_torch.key_of(arguments) is not None:
             self._launcher = of_torch.Launcher(self, arguments)
         return result
 

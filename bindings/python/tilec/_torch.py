@@ -1,101 +1,16 @@
-"""Kernels and graphs as operators of PyTorch, and launches on its tensors.
+"""Kernels and graphs as operators of PyTorch.
 
 An operator is defined in a torch.library.Library, not by torch.library.custom_op, whose checks of every call cost several microseconds.
 """
 
-import collections
-import ctypes
 import re
+import threading
 
 import torch
 
-from . import _library
+from ._launchers import Launcher, Launchers, key_of, number_types, of_torch, torch_dtype  # noqa: F401: of _device.py
 from ._library import Error
 from ._views import Scalar, scalar_bytes, sizes
-
-# PyTorch's element types by the language's names; a PyTorch that is too old for one lacks it.
-_names = {"bool": "bool", "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
-_dtypes = {d: getattr(torch, name) for d, name in _names.items() if hasattr(torch, name)}
-_of_torch = {t: d for d, t in _dtypes.items()}
-_Tensor = torch.Tensor
-# The current stream of a device by its number, without the object that torch.cuda.current_stream makes of it.
-_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda index: torch.cuda.current_stream(index).cuda_stream)
-
-
-def torch_dtype(dtype, what):
-    if dtype not in _dtypes:
-        raise Error("%s is %s, which PyTorch %s has no element type for" % (what, dtype, torch.__version__))
-    return _dtypes[dtype]
-
-
-def key_of(values):
-    """What decides which compiled code takes the values, and what a launch takes of them. That is of tensors how their elements lie, and where; of
-    numbers only that they are there, and what they are; None is left out. Two times None where a value is neither."""
-    key, taken = [], []
-    for x in values:
-        if isinstance(x, _Tensor):
-            at = x.data_ptr()
-            key += (x.dtype, x.shape, x.is_contiguous() or x.stride(), x.get_device(), at & 15)
-            taken.append(at)
-        elif isinstance(x, (bool, int, float)):
-            key.append(0)
-            taken.append(x)
-        elif x is None:
-            key.append(None)
-        else:
-            return None, None
-    return tuple(key), taken
-
-
-class Launcher:
-    """A bound function on PyTorch's tensors: values of one key, without the checks that the key makes needless."""
-
-    def __init__(self, bound, values):
-        self.bound = bound
-        self.key, _ = key_of(values)
-        function = bound.function
-        index = int(function.program.device.name.partition(":")[2] or 0)
-        for x in values:
-            if isinstance(x, _Tensor) and x.is_cuda and x.get_device() != index:
-                raise Error("a tensor of %s is on the device %s, and its program is on %s: move it, or load the program there" % (function.name, x.device, function.program.device.name))
-        self.device = torch.device("cuda", index) if function.program.device.is_cuda else torch.device("cpu")
-        self.index = index if self.device.type == "cuda" else -1  # as Tensor.get_device says it
-        self.outputs = [(torch_dtype(dtype, "the output %s of %s" % (name, function.name)), shape) for name, dtype, shape in bound.outputs]
-        # The scalars: their places, with their types and what errors call them.
-        self.scalars = [(i, dtype, "%s of %s" % (bound.names[i], function.name)) for i, (dtype, shape, _) in enumerate(bound._expected) if shape is None]
-        self.addresses = ctypes.c_void_p * max(len(bound.names), 1)
-        self.results = ctypes.c_void_p * max(len(self.outputs), 1)
-        self.launch = _library.library().tilec_launch
-
-    def __call__(self, taken, outputs=None, stream=None):
-        """Launches on what key_of took of values; outputs is a list of memory of the right kind, or None for new memory."""
-        words = []  # kept while the library reads them
-        for i, dtype, what in self.scalars:
-            word = ctypes.create_string_buffer(scalar_bytes(taken[i], dtype, what))
-            words.append(word)
-            taken[i] = ctypes.addressof(word)
-        if outputs is None:
-            outputs = [torch.empty(shape, dtype=dtype, device=self.device) for dtype, shape in self.outputs]
-        if stream is None and self.index >= 0:
-            stream = _raw_stream(self.index)
-        error = ctypes.c_void_p()
-        if self.launch(self.bound._handle, self.addresses(*taken), self.results(*[y.data_ptr() for y in outputs]), stream, ctypes.byref(error)) != 0:
-            raise Error(_library.message(error))
-        return outputs
-
-    def outputs_of(self, out):
-        """The caller's memory for outputs as a list; None where it is not known to be as the outputs are, as with memory that is not PyTorch's."""
-        out = list(out) if isinstance(out, (tuple, list)) else [out]
-        if len(out) != len(self.outputs):
-            return None
-        for y, (dtype, shape) in zip(out, self.outputs):
-            if not isinstance(y, _Tensor) or y.dtype != dtype or y.shape != shape or not y.is_contiguous() or y.get_device() != self.index:
-                return None
-        return out
-
-    def result(self, outputs):
-        """What a call gives for its outputs: one, a tuple of several, or None."""
-        return outputs[0] if len(outputs) == 1 else tuple(outputs) or None
 
 
 def operator(function, name, settings):
@@ -121,13 +36,58 @@ def operator(function, name, settings):
     library.impl(short, made.run, "CUDA" if function.program.device.is_cuda else "CPU")
     torch.library.register_fake(name, made.fake, lib=library)
     overload = getattr(getattr(torch.ops, namespace), short).default
-    call = _flattening(made, overload) if made.structs else overload
+    call = _at_once(made, overload)
+    if made.structs:
+        call = _flattening(made, call)
+    call.__name__, call.operator, call.overload = short, made, overload
     _libraries.append(library)  # the operator is there as long as its library
     _operators[name] = (function, settings, call)
     return call
 
 
 _operators, _libraries = {}, []
+
+
+# Types of tensors that have no say in what an operator does with them.
+_plain_types = frozenset((torch.Tensor, torch.nn.Parameter))
+# Whether torch.compile or torch.export is looking at the call; both know what the function gives.
+_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None) or (lambda: False)
+_function_modes = getattr(torch._C, "_len_torch_function_stack", None)
+_autocasting = getattr(torch._C, "_is_any_autocast_enabled", None)
+_profiling = getattr(torch.autograd, "_profiler_enabled", None)
+_keys = getattr(torch._C, "_dispatch_tls_local_include_set", None)
+_raw = getattr(getattr(torch._C, "DispatchKeySet", None), "raw_repr", None)
+
+
+def _usual_keys():
+    """What decides for all tensors of a thread where calls go, as numbers: of a thread in which nothing is asked for, as a new one is, and of one in inference mode."""
+    found = []
+
+    def look():
+        found.append(_raw(_keys()))
+        with torch.inference_mode():
+            found.append(_raw(_keys()))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    return frozenset(found)
+
+
+# Without one of these functions, all of which are PyTorch's own business, every call of an operator goes through the dispatcher.
+_usual = _usual_keys() if _function_modes and _autocasting and _profiling and _keys and _raw else None
+
+
+def _dispatches_as_usual():
+    """Whether nothing but autograd and the tensors' device decides what an operator does: no mode that takes calls (of tensors without elements, of
+    tracing, of vmap), no autocast, no profiler."""
+    return _usual is not None and _raw(_keys()) in _usual and _function_modes() == 0 and not _autocasting() and not _profiling()
+
+
+def _are_plain(values, gradients):
+    """Whether the values are numbers and tensors with which PyTorch does nothing else: of no type that has a say, without gradients where these are recorded, and not
+    stored as their negatives."""
+    return all(x is None or type(x) in number_types or type(x) in _plain_types and not (gradients and x.requires_grad) and not x.is_neg() for x in values)
 
 
 class _Operator:
@@ -153,7 +113,7 @@ class _Operator:
         self.sizes = {n: v for n, v in about["constants"].items()}
         self.sizes.update((n, v) for n, v in settings.items() if isinstance(v, int))
         self.shapes = [[_size(text) for text in result.get("shape", ())] for result in self.results]
-        self.launchers = collections.OrderedDict()
+        self.launchers = Launchers(function.KEPT)
 
     def _modes(self):
         """The mode of each argument of the operator."""
@@ -193,37 +153,79 @@ class _Operator:
 
     def run(self, *values):
         """What the operator does on the device."""
-        leaves = values
-        if self.structs:
-            leaves = [x for _, x in self.named(values)]
-        key, taken = key_of(leaves)
-        if self.structs:  # names have no part in a launch, but tell which tensor is what
-            key += tuple(x for x in values if isinstance(x, str))
-        launcher = self.launchers.get(key)
+        leaves, names = self.flat(values)
+        launcher, taken = self.launchers.find(leaves, None, names)
         if launcher is None:
-            launcher = self._bind(key, values)
-        outputs = launcher(taken)
+            launcher, taken = self._bind(values, leaves, names)
+        result = launcher(taken)
+        if result is NotImplemented:
+            raise self._refused(values)
+        self._note_changes(values)
+        return result
+
+    def at_once(self, values):
+        """The result of a launch on arguments that a launcher is there for; NotImplemented, with nothing done, where PyTorch has something to do with the call."""
+        leaves, names = self.flat(values)
+        launcher, gradients = self.launchers.last, torch.is_grad_enabled()
+        if launcher is not None and launcher.names == names and launcher.plain[gradients].known(leaves) and not _function_modes() and not _profiling():
+            taken = launcher.plain[gradients].take(leaves, True)
+        elif _dispatches_as_usual() and _are_plain(leaves, gradients):
+            launcher, taken = self.launchers.find(leaves, None, names)
+            if launcher is not None:
+                launcher.plain[gradients].guard(leaves)
+        else:
+            return NotImplemented
+        if taken is None:
+            return NotImplemented
+        result = launcher(taken)
+        if result is not NotImplemented:
+            self._note_changes(values)
+        return result
+
+    def flat(self, values):
+        """The tensors and numbers of the operator's arguments, and the names of those that are in lists: these have no part in a launch, but tell which tensor is what."""
+        if not self.structs:
+            return values, ()
+        leaves, names = [], []
+        for x in values:
+            if isinstance(x, (list, tuple)):
+                leaves += x
+            elif isinstance(x, str):
+                names.append(x)
+            else:
+                leaves.append(x)
+        return leaves, tuple(names)
+
+    def _note_changes(self, values):
+        """Counts the changes of what the operator changes, as PyTorch's own operators do."""
         for i in self.changed:
             for x in values[i] if isinstance(values[i], (list, tuple)) else (values[i],):
                 if not x.is_inference():
                     torch.autograd.graph.increment_version(x)
-        return launcher.result(outputs)
 
-    def _bind(self, key, values):
+    def _bind(self, values, leaves, names):
+        """A launcher for values like these, with what it takes of them."""
         function, named = self.function, self.named(values)
         types = self._types(named)
-        leaves = []
+        parts = []
         for name, x in named:
             if name in self.scalars:
-                leaves.append((name, Scalar(x, types.get(self.scalars[name], self.scalars[name]))))
+                parts.append((name, Scalar(x, types.get(self.scalars[name], self.scalars[name]))))
             else:
-                leaves.append((name, function._view(name, x, self._mode_of(name))))
-        function._check_devices(leaves)
-        launcher = Launcher(function._bind(leaves, self.settings), [x for _, x in named])
-        self.launchers[key] = launcher
-        while len(self.launchers) > function.KEPT:
-            self.launchers.popitem(last=False)
-        return launcher
+                parts.append((name, function._view(name, x, self._mode_of(name))))
+        function._check_devices(parts)
+        launcher = self.launchers.add(function._bind(parts, self.settings), leaves, names)
+        if launcher is None:
+            raise self._refused(values)
+        return launcher, launcher.take(leaves)
+
+    def _refused(self, values):
+        """Why a launcher refuses numbers."""
+        types = self._types(self.named(values))
+        for name, x in self.named(values):
+            if name in self.scalars:
+                scalar_bytes(x, types.get(self.scalars[name], self.scalars[name]), "%s of %s" % (name, self.function.name))
+        return Error("%s takes none of the numbers that are given" % self.function.name)
 
     def _mode_of(self, name):
         top = re.split(r"[.\[]", name)[0]
@@ -234,8 +236,8 @@ class _Operator:
         types = {n: v for n, v in self.settings.items() if v in sizes}
         for name, x in named:
             leaf = self._leaf(name)
-            if isinstance(x, _Tensor) and leaf["dtype"] not in sizes:
-                types[leaf["dtype"]] = _of_torch.get(x.dtype) or "%s of PyTorch" % x.dtype
+            if isinstance(x, torch.Tensor) and leaf["dtype"] not in sizes:
+                types[leaf["dtype"]] = of_torch.get(x.dtype) or "%s of PyTorch" % x.dtype
         return types
 
     def _leaf(self, name):
@@ -250,7 +252,7 @@ class _Operator:
         known, by, like = dict(self.sizes), {}, None
         for name, x in named:
             leaf = self._leaf(name)
-            if not isinstance(x, _Tensor):
+            if not isinstance(x, torch.Tensor):
                 continue
             like = x if like is None else like
             shape = leaf.get("shape", ())
@@ -288,7 +290,20 @@ def _size(text):
     return compile(re.sub(r"[^\W\d]\w*", lambda m: "sizes[%r]" % m.group(), text), "<size %s>" % text, "eval")
 
 
-def _flattening(operator, overload):
+def _at_once(operator, overload):
+    """The operator for callers: its launch without PyTorch's dispatcher, which takes several times as long, where that would do nothing but launch."""
+
+    def call(*arguments, **named):
+        if not named and not _compiling():
+            result = operator.at_once(arguments)
+            if result is not NotImplemented:
+                return result
+        return overload(*arguments, **named)
+
+    return call
+
+
+def _flattening(operator, flat_call):
     """The operator for callers, who give structs as dicts and arrays of structs as lists."""
     names = [p["name"] for p in operator.parameters]
     structs = operator.structs
@@ -298,19 +313,24 @@ def _flattening(operator, overload):
         for i, name in enumerate(names):
             value = arguments[i] if i < len(arguments) else named.get(name)
             if name in structs:
-                leaves = parts(name, value)
-                flat += [[x for _, x in leaves], ",".join([n for n, _ in leaves])]
+                tensors, of = [], []
+                add(name, value, tensors, of)
+                flat += tensors, ",".join(of)
             else:
                 flat.append(value)
-        return overload(*flat)
+        while flat[-1] is None:  # what has its default is left out at the end, as PyTorch does
+            flat.pop()
+        return flat_call(*flat)
 
-    def parts(name, value):
+    def add(name, value, tensors, of):
         if isinstance(value, dict):
-            return [leaf for field, x in value.items() for leaf in parts(name + "." + field, x)]
-        if isinstance(value, (list, tuple)):
-            return [leaf for i, x in enumerate(value) for leaf in parts(name + "[" + str(i) + "]", x)]
-        return [(name, value)]
+            for field, x in value.items():
+                add(name + "." + field, x, tensors, of)
+        elif isinstance(value, (list, tuple)):
+            for i, x in enumerate(value):
+                add(name + "[" + str(i) + "]", x, tensors, of)
+        else:
+            tensors.append(value)
+            of.append(name)
 
-    call.__name__ = operator.function.name
-    call.overload = overload
     return call

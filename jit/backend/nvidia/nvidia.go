@@ -221,6 +221,9 @@ func (d *Device) Sync() error {
 	if err := backend.Usable(d, "GPU.Sync"); err != nil {
 		return err
 	}
+	if d.between.elsewhere.Load() {
+		return d.meanwhile("GPU.Sync", d.ctx.Synchronize())
+	}
 	return d.meanwhile("GPU.Sync", d.stream.Synchronize())
 }
 
@@ -318,19 +321,10 @@ func (k *gpuKernel) tensorMaps(args []backend.Arg) ([]cuda.TensorMap, error) {
 	if e, ok := k.encoded[string(k.key)]; ok {
 		return e, nil
 	}
-	size, address := backend.Fixed(k.params, args)
 	out := make([]cuda.TensorMap, len(k.module.Maps))
-	for i, m := range k.module.Maps {
-		s, of := m.Shape(size), cudaTypes[m.Tensor.DType.Size()]
-		if m.TF32 {
-			of = cuda.TensorTFloat32
-		}
+	for i, desc := range k.tensorMapDescs(args) {
 		var err error
-		out[i], err = k.device.ctx.TensorMap(cuda.TensorMapDesc{
-			Type: of, Address: cuda.Ptr(address(m.Tensor)),
-			Dims: s.Dims, Strides: s.Strides, Box: s.Box, Swizzle: cudaSwizzles[m.Swizzle], L2: cuda.L2Promotion128,
-		})
-		if err != nil {
+		if out[i], err = k.device.ctx.TensorMap(desc); err != nil {
 			return nil, err
 		}
 	}
@@ -339,6 +333,23 @@ func (k *gpuKernel) tensorMaps(args []backend.Arg) ([]cuda.TensorMap, error) {
 	}
 	k.encoded[string(k.key)] = out
 	return out, nil
+}
+
+// tensorMapDescs describes the kernel's tensor maps for a launch.
+func (k *gpuKernel) tensorMapDescs(args []backend.Arg) []cuda.TensorMapDesc {
+	size, address := backend.Fixed(k.params, args)
+	descs := make([]cuda.TensorMapDesc, len(k.module.Maps))
+	for i, m := range k.module.Maps {
+		s, of := m.Shape(size), cudaTypes[m.Tensor.DType.Size()]
+		if m.TF32 {
+			of = cuda.TensorTFloat32
+		}
+		descs[i] = cuda.TensorMapDesc{
+			Type: of, Address: cuda.Ptr(address(m.Tensor)),
+			Dims: s.Dims, Strides: s.Strides, Box: s.Box, Swizzle: cudaSwizzles[m.Swizzle], L2: cuda.L2Promotion128,
+		}
+	}
+	return descs
 }
 
 // Scratch is what the blocks that run at once need.
@@ -359,26 +370,41 @@ func (k *gpuKernel) queue(stream *cuda.Stream, args []backend.Arg, dependent boo
 	if err != nil {
 		return k.device.meanwhile("Program.Run", err)
 	}
-	sizes := map[*ir.Dim]int64{}
-	atOnce := int64(0)
+	blocks, atOnce, err := k.blocks(args)
+	if err != nil {
+		return err
+	}
+	return backend.InBatches(blocks, atOnce, func(first, blocks int64) error {
+		c := k.config(blocks)
+		c.Programmatic = dependent && first == 0
+		return k.device.meanwhile("Program.Run", stream.Launch(k.fn, c, k.pack(args, first, maps)))
+	})
+}
+
+// blocks is how many blocks a launch has, and how many of them at once.
+func (k *gpuKernel) blocks(args []backend.Arg) (blocks, atOnce int64, err error) {
 	for i, param := range k.params {
-		switch param.Kind {
-		case ir.ParamDim:
-			sizes[param.Dim] = int64(args[i].Bits)
-		case ir.ParamFirst:
+		if param.Kind == ir.ParamFirst {
 			atOnce = int64(args[i].Bits)
 		}
 	}
-	blocks := k.module.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
-	if blocks > target.MaxBlocks {
-		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
-	}
-	return backend.InBatches(blocks, atOnce, func(first, blocks int64) error {
-		return k.device.meanwhile("Program.Run", stream.Launch(k.fn, cuda.LaunchConfig{
-			Grid: cuda.Dim3{X: uint32(blocks)}, Block: cuda.Dim3{X: uint32(k.module.Threads)}, Shared: k.module.Shared,
-			Programmatic: dependent && first == 0,
-		}, k.pack(args, first, maps)))
+	blocks = k.module.Blocks(func(d *ir.Dim) int64 {
+		for i, param := range k.params {
+			if param.Kind == ir.ParamDim && param.Dim == d {
+				return int64(args[i].Bits)
+			}
+		}
+		return 0
 	})
+	if blocks > target.MaxBlocks {
+		return 0, 0, fmt.Errorf("%d blocks, more than a launch can have", blocks)
+	}
+	return blocks, atOnce, nil
+}
+
+// config is how so many blocks are started.
+func (k *gpuKernel) config(blocks int64) cuda.LaunchConfig {
+	return cuda.LaunchConfig{Grid: cuda.Dim3{X: uint32(blocks)}, Block: cuda.Dim3{X: uint32(k.module.Threads)}, Shared: k.module.Shared}
 }
 
 // pack gives the parameters of a launch from the block first on.

@@ -15,6 +15,8 @@ type between struct {
 	capturing     atomic.Bool
 	// shared is the default stream while OnStream works in that; nil for the device's own.
 	shared atomic.Pointer[cuda.Stream]
+	// elsewhere: streams beside the device's own have got work, which Sync waits for too.
+	elsewhere atomic.Bool
 }
 
 // queue is the stream that gets launches and fills: the device's own, or the default one, which keeps order with that.
@@ -40,6 +42,7 @@ func (d *Device) OnStream(stream uintptr, work func() error) error {
 	b := &d.between
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.elsewhere.Store(true)
 	if stream == 0 {
 		b.shared.Store(d.ctx.DefaultStream())
 		defer b.shared.Store(nil)

@@ -1,0 +1,244 @@
+/* What a C program does with libtilec and a GPU, which driver.c stands in for. */
+#define _POSIX_C_SOURCE 200809L
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tilec.h"
+
+static char *error;
+
+#define CHECK(condition)                                                                             \
+    do {                                                                                             \
+        if (!(condition)) {                                                                          \
+            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #condition, error ? error : "no error"); \
+            exit(1);                                                                                 \
+        }                                                                                            \
+    } while (0)
+
+/* The call fails with an error that has the text. */
+#define FAILS(call, text)                                       \
+    do {                                                        \
+        error = NULL;                                           \
+        CHECK((call) == 1 && error && strstr(error, text));     \
+        tilec_free(error);                                      \
+        error = NULL;                                           \
+    } while (0)
+
+static const char source[] =
+    "kernel scale(x: f32[M, N], s: f32, n: i32 = -2) -> y: f32[M, N]\n"
+    "    grid i in M by BM\n"
+    "{\n"
+    "    axis j in N\n"
+    "    y[i, j] = x[i, j] * s + n as f32\n"
+    "}\n"
+    "kernel double(inout x: f32[N])\n"
+    "    grid i in N by BN\n"
+    "{\n"
+    "    x[i] = x[i] * 2.0\n"
+    "}\n"
+    "kernel shifted(x: f32[N], by_rows: i32) -> y: f32[N]\n"
+    "    grid i in N by BN\n"
+    "{\n"
+    "    assume(by_rows >= 0)\n"
+    "    y[i] = x[i] + by_rows as f32\n"
+    "}\n"
+    "graph sorted(x: f32[M, N]) -> y: f32[M, N] {\n"
+    "    y = sort_rows(sort_rows(x))\n"
+    "}\n"
+    "kernel sort_rows(x: f32[M, N]) -> y: f32[M, N]\n"
+    "    grid i in M by BM\n"
+    "{\n"
+    "    axis j in N\n"
+    "    y[i, j] = sort(x[i, j], over j)\n"
+    "}\n"
+    "kernel product(x: bf16[M, K], w: bf16[N, K]) -> y: bf16[M, N]\n"
+    "    grid i in M by BM, j in N by BN\n"
+    "{\n"
+    "    axis k in K\n"
+    "    y[i, j] = sum(x[i, k] as f32 * w[j, k] as f32, over k) as bf16\n"
+    "}\n";
+
+/* What driver.c has seen of this thread. */
+typedef struct {
+    unsigned launches, maps, others;
+    void *stream, *map_address[8];
+    int waited;
+} seen_by_driver;
+static seen_by_driver *(*driver_seen)(void);
+static void (*driver_fail)(int code);
+
+static tilec_device device;
+static tilec_bound scale, shared;
+
+static void *memory(size_t bytes)
+{
+    void *p = NULL;
+    CHECK(posix_memalign(&p, 256, bytes) == 0);
+    return p;
+}
+
+/* y of scale is as it should be. */
+static int scaled(const float *x, const float *y, float s, int n)
+{
+    for (int i = 0; i < 6; i++)
+        if (y[i] != x[i] * s + (float)n)
+            return 0;
+    return 1;
+}
+
+/* A bound function is everybody's: each thread has its own memory, and its own scalars. */
+static void *many(void *number)
+{
+    float *x = memory(64), *y = memory(64);
+    for (int i = 0; i < 6; i++)
+        x[i] = (float)(i + *(int *)number);
+    for (int round = 0; round < 20000; round++) {
+        float s = (float)(round % 100);
+        int n = *(int *)number;
+        void *in[] = {x, &s, &n}, *out[] = {y};
+        CHECK(tilec_launch(shared, in, out, x, NULL) == 0 && scaled(x, y, s, n)); /* any address will do as a stream */
+    }
+    CHECK(driver_seen()->launches == 20000 && driver_seen()->others == 0);
+    return NULL;
+}
+
+/* A bound function is closed while others launch it: they launch or are told so. */
+static void *until_closed(void *unused)
+{
+    float *x = memory(64), *y = memory(64), s = 1;
+    int n = 0;
+    void *in[] = {x, &s, &n}, *out[] = {y};
+    (void)unused;
+    memset(x, 0, 64);
+    char *said = NULL;
+    while (tilec_launch(shared, in, out, NULL, &said) == 0)
+        ;
+    CHECK(said && strstr(said, "no open bound function"));
+    tilec_free(said);
+    return NULL;
+}
+
+int main(void)
+{
+    tilec_program program;
+    CHECK(tilec_open("cuda", &device, &error) == 0);
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    *(void **)&driver_seen = dlsym(driver, "driver_seen");
+    *(void **)&driver_fail = dlsym(driver, "driver_fail");
+    CHECK(driver_seen && driver_fail);
+    CHECK(tilec_load(device, "gpu.tile", source, sizeof source - 1, &program, &error) == 0);
+
+    /* Values arrive in the launch, which C makes by itself: no event is recorded. */
+    int64_t shape[] = {2, 3};
+    float *x = memory(256), *y = memory(256), s;
+    for (int i = 0; i < 64; i++)
+        x[i] = (float)i;
+    tilec_tensor types[] = {{"x", "f32", 2, shape, NULL, NULL}, {"s", "f32", TILEC_SCALAR_RANK, NULL, NULL, NULL}, {"n", "i32", TILEC_SCALAR_RANK, NULL, NULL, NULL}};
+    CHECK(tilec_bind(program, "scale", types, 2, NULL, &scale, &error) == 0);
+    CHECK(tilec_bind(program, "scale", types, 3, NULL, &shared, &error) == 0);
+    CHECK(scale != shared);
+    char stream[8];
+    void *in[] = {x, &s}, *out[] = {y};
+    for (s = 1; s < 4; s++) {
+        memset(y, 0xff, 64);
+        CHECK(tilec_launch(scale, in, out, stream, &error) == 0 && scaled(x, y, s, -2));
+        CHECK(driver_seen()->stream == stream && driver_seen()->others == 0);
+        struct {
+            void *x;
+            float s;
+            int32_t unused;
+            void *y;
+        } values = {x, s + 10, -1, y};
+        CHECK(tilec_launch_values(scale, &values, NULL, &error) == 0 && scaled(x, y, s + 10, -2));
+        CHECK(driver_seen()->stream == NULL);
+    }
+    CHECK(driver_seen()->launches == 6);
+    CHECK(tilec_sync(device, &error) == 0 && driver_seen()->waited == 1);
+
+    /* What cannot be is said, as without a GPU, and nothing is launched. */
+    void *null[] = {NULL, &s}, *unscaled[] = {x, NULL}, *odd[] = {x + 1, &s}, *same[] = {x}, *meeting[] = {x + 4};
+    FAILS(tilec_launch(scale, null, out, NULL, &error), "x: ");
+    FAILS(tilec_launch(scale, unscaled, out, NULL, &error), "s: the address of the scalar is null");
+    FAILS(tilec_launch(scale, odd, out, NULL, &error), "multiple of 16 bytes");
+    FAILS(tilec_launch(scale, in, same, NULL, &error), "shares elements");
+    FAILS(tilec_launch(scale, in, meeting, NULL, &error), "shares elements");
+    FAILS(tilec_launch(scale, NULL, out, NULL, &error), "null");
+    FAILS(tilec_launch(scale, in, NULL, NULL, &error), "null");
+    FAILS(tilec_launch_values(scale, NULL, NULL, &error), "null");
+    CHECK(driver_seen()->launches == 6);
+    driver_fail(719);
+    FAILS(tilec_launch(scale, in, out, NULL, &error), "unspecified launch failure");
+    driver_fail(0);
+
+    /* Memory that lies between the rows of an argument shares no element with it: Go looks at that closely, and launches. */
+    int64_t apart[] = {32, 1};
+    tilec_tensor rows[] = {{"x", "f32", 2, shape, apart, NULL}, types[1]};
+    tilec_bound between;
+    CHECK(tilec_bind(program, "scale", rows, 2, NULL, &between, &error) == 0);
+    CHECK(tilec_launch(between, in, meeting, stream, &error) == 0);
+    CHECK(driver_seen()->launches == 7 && driver_seen()->others == 4);
+
+    /* What assumes something of a scalar, and what is several launches, is left to Go. */
+    int64_t length[] = {6};
+    tilec_tensor shifting[] = {{"x", "f32", 1, length, NULL, NULL}, {"by_rows", "i32", TILEC_SCALAR_RANK, NULL, NULL, NULL}};
+    tilec_bound shifted, sorted;
+    CHECK(tilec_bind(program, "shifted", shifting, 2, NULL, &shifted, &error) == 0);
+    int32_t by = 1;
+    void *by_rows[] = {x, &by};
+    CHECK(tilec_launch(shifted, by_rows, out, stream, &error) == 0 && driver_seen()->others == 8);
+    by = -1;
+    FAILS(tilec_launch(shifted, by_rows, out, stream, &error), "by_rows >= 0");
+    tilec_tensor unsorted = {"x", "f32", 2, shape, NULL, NULL};
+    CHECK(tilec_bind(program, "sorted", &unsorted, 1, NULL, &sorted, &error) == 0);
+    unsigned launches = driver_seen()->launches, others = driver_seen()->others;
+    CHECK(tilec_launch(sorted, in, out, stream, &error) == 0);
+    CHECK(driver_seen()->launches == launches + 2 && driver_seen()->others == others + 4);
+
+    /* What is changed in place. */
+    int64_t six[] = {6};
+    tilec_tensor vector = {"x", "f32", 1, six, NULL, NULL};
+    tilec_bound doubled;
+    CHECK(tilec_bind(program, "double", &vector, 1, NULL, &doubled, &error) == 0);
+    memcpy(y, x, 64);
+    CHECK(tilec_launch(doubled, out, NULL, NULL, &error) == 0 && y[1] == 2 * x[1] && y[5] == 2 * x[5]);
+
+    /* Tensor maps are of the memory of each launch. */
+    int64_t square[] = {512, 512};
+    char *matrices = memory(4 << 20);
+    tilec_tensor factors[] = {{"x", "bf16", 2, square, NULL, NULL}, {"w", "bf16", 2, square, NULL, NULL}};
+    tilec_bound product;
+    CHECK(tilec_bind(program, "product", factors, 2, NULL, &product, &error) == 0);
+    for (int round = 0; round < 2; round++) {
+        void *operands[] = {matrices + (round << 19), matrices + (2 << 19)}, *to[] = {matrices + (3 << 19)};
+        unsigned before = driver_seen()->maps, of_x = 0, of_w = 0;
+        CHECK(tilec_launch(product, operands, to, NULL, &error) == 0);
+        CHECK(driver_seen()->maps - before >= 2);
+        for (unsigned i = before; i < driver_seen()->maps; i++) {
+            of_x += driver_seen()->map_address[i % 8] == operands[0];
+            of_w += driver_seen()->map_address[i % 8] == operands[1];
+        }
+        CHECK(of_x == 1 && of_w == 1);
+    }
+
+    pthread_t threads[4];
+    int numbers[] = {1, 2, 3, 4};
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, many, &numbers[i]) == 0);
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, until_closed, NULL) == 0);
+    CHECK(tilec_close(shared, &error) == 0);
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+
+    CHECK(tilec_close(device, &error) == 0);
+    FAILS(tilec_launch(scale, in, out, NULL, &error), "closed");
+    CHECK(tilec_close(scale, NULL) == 0 && tilec_close(program, NULL) == 0);
+    FAILS(tilec_launch(scale, in, out, NULL, &error), "no open bound function");
+    printf("ok\n");
+    return 0;
+}
