@@ -44,17 +44,21 @@ func TestMachineCodeIsNoWorse(t *testing.T) {
 	if *words != "" {
 		all = bench.Select(all, []string{*words})
 	}
+	recorded := readGates(t)
+	known := recorded
+	if *update {
+		known = nil
+	}
 	found := make([][]bench.Figures, len(all))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, w := range all {
 		g.Go(func() (err error) {
-			found[i], err = w.Figures(context.Background(), program, machine, tools)
+			found[i], err = w.Figures(context.Background(), program, machine, tools, known)
 			return err
 		})
 	}
 	require.NoError(t, g.Wait())
-	recorded := readGates(t)
 	if *update {
 		record(t, found, recorded)
 		return
@@ -106,7 +110,7 @@ func TestPairsOfBlocksWaitForNoFence(t *testing.T) {
 	tools, program, machine := assembling(t)
 	for _, w := range bench.Select(bench.Workloads(), []string{"linear_bias bf16 8192x768x2304"}) {
 		w.Pins = map[string]int64{"persist": 2, "cluster": 2}
-		figures, err := w.Figures(context.Background(), program, machine, tools)
+		figures, err := w.Figures(context.Background(), program, machine, tools, nil)
 		require.NoError(t, err)
 		require.Len(t, figures, 1)
 		assert.Zero(t, figures[0].Fences)

@@ -270,7 +270,7 @@ func TestAnyShapeRunsEverywhere(t *testing.T) {
 
 // Nothing is refused for its size either: what is too large to be run here has a plan, and code, for every target.
 func TestAnyShapeHasAPlan(t *testing.T) {
-	seeds := uint64(25)
+	seeds := uint64(12)
 	if testing.Short() {
 		seeds = 5
 	}

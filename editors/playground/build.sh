@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the playground as a folder of files that any host of files can serve: editors/playground/build.sh DIR
 # tilec.wasm.br and tilec.wasm.gz are for hosts that send what was compressed before; one that compresses by itself needs neither.
+# QUALITY, 11 where nothing is said, is brotli's: 10 makes some 4 % more bytes in half the time.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=${1:?the folder to make}
@@ -29,11 +30,11 @@ add "Language models" gpt/*.tile
 (IFS=,; echo "[${list[*]}]") >"$dir/examples/index.json"
 
 if [ "${COMPRESS:-1}" = 1 ]; then
-    node - "$dir/tilec.wasm" <<'JS'
+    node - "$dir/tilec.wasm" "${QUALITY:-11}" <<'JS'
 const { readFileSync, writeFileSync } = require("node:fs");
 const { brotliCompressSync, gzipSync, constants: c } = require("node:zlib");
 const path = process.argv[2], wasm = readFileSync(path);
-const br = brotliCompressSync(wasm, { params: { [c.BROTLI_PARAM_QUALITY]: 11, [c.BROTLI_PARAM_LGWIN]: 24, [c.BROTLI_PARAM_SIZE_HINT]: wasm.length } });
+const br = brotliCompressSync(wasm, { params: { [c.BROTLI_PARAM_QUALITY]: +process.argv[3], [c.BROTLI_PARAM_LGWIN]: 24, [c.BROTLI_PARAM_SIZE_HINT]: wasm.length } });
 const gz = gzipSync(wasm, { level: 9 });
 writeFileSync(path + ".br", br);
 writeFileSync(path + ".gz", gz);

@@ -49,7 +49,9 @@ func TestPageWithTheCompiler(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	out, err := exec.Command("bash", "build.sh", dir).CombinedOutput()
+	build := exec.Command("bash", "build.sh", dir)
+	build.Env = append(os.Environ(), "QUALITY=10")
+	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	t.Logf("%s", out)
 	info, err := os.Stat(filepath.Join(dir, "tilec.wasm.br"))
