@@ -95,7 +95,7 @@ func (c at) takesTurns() bool { return c.persist == teams && c.allByWarpgroups()
 func (c at) turnsFit(asked bool) bool {
 	if c.persist == alone && !asked {
 		return c.allByWarpgroups() && c.loadsOperands() && c.stages >= pipelineStages && c.rounds() >= fewestRounds &&
-			(c.stepwise || c.accumulators() >= aloneRegisters) && !(c.fromRegisters() && c.beyondReach())
+			(c.stepwise || c.accumulators() >= aloneRegisters) && !(c.fromRegisters() && c.arranged())
 	}
 	if c.persist != teams || !c.target.IsGPU() {
 		return true
@@ -186,7 +186,7 @@ func (c at) partBytes() int64 {
 	most := int64(0)
 	for _, t := range c.stored {
 		bytes := c.count(t.tile, false) * t.bytes
-		if c.fromRegisters() && !c.beyondReach() {
+		if c.fromRegisters() && !c.arranged() {
 			continue // threads store what they hold
 		}
 		if row := c.row(t.tile) * t.bytes; row > block.PanelBytes {
@@ -197,9 +197,15 @@ func (c at) partBytes() int64 {
 	return most
 }
 
-// beyondReach reports results whose rows lie so far apart that threads do not store a tile of them as they hold it.
-func (c at) beyondReach() bool {
+// heldBytes is what a thread has of neighbours in a row of a product of f32, in bytes: one access stores them.
+const heldBytes = 8
+
+// arranged reports results of which threads do not store a tile as they hold it: rows lie too far apart, or begin where no access of heldBytes can.
+func (c at) arranged() bool {
 	for s := range c.results {
+		if block.RowsAt(s.Tensor) < heldBytes {
+			return true
+		}
 		first, last := int64(0), int64(1)
 		for i := len(s.Tensor.Shape) - 1; i >= 0; i-- {
 			for _, a := range s.Indices()[i].Type.Axes {
