@@ -36,28 +36,12 @@ const (
 	writeOpening = 0.28
 )
 
-// A page of the main memory has to be opened before anything of it is moved, while other banks move what they have. Rows of a block that lie in pages of their own open one each: what they have of
-// it hides that from openedBytes on, and half as much takes pageOpening longer, as a part of the time of what is moved (an H200, transpositions of f32
-// in tiles of 32x32, 64x32 and 64x64: 147, 142 and 137 us of 8192x8192, 133.7, 132.9 and 131.4 of 256 of 512x512).
-const (
-	pageBytes   = 1024
-	openedBytes = 256
-	pageOpening = 0.04
-)
-
-// opening is what the main memory takes longer for the lines and pages of which blocks have parts, as a part of the time for what an access moves, where
+// opening is what the main memory takes longer for the lines of which blocks have parts, as a part of the time for what an access moves, where
 // so many blocks run at once.
 func (c at) opening(op *ir.Op, concurrent int64) float64 {
 	part := c.linePart(op)
-	if part == 0 {
+	if part == 0 || part >= 1 {
 		return 0
-	}
-	pages := 0.0
-	if run := part * lineBytes; !c.contracts && run < openedBytes && c.apart(op) >= pageBytes {
-		pages = float64(pageOpening * (openedBytes/run - 1))
-	}
-	if part >= 1 {
-		return pages
 	}
 	each := readOpening
 	switch {
@@ -68,7 +52,25 @@ func (c at) opening(op *ir.Op, concurrent int64) float64 {
 	case op.Code != lang.OpLoad:
 		each = writeOpening
 	}
-	return pages + float64(each*(1/part-1))
+	return float64(each * (1/part - 1))
+}
+
+// A page of the main memory has to be opened before anything of it is moved, while other banks move what they have. Rows of a block that lie in pages of their own open one each: what they have of
+// it hides that from openedBytes on, and half as much takes at least pageOpening longer, as a part of the time of all that is moved, for banks take turns at what is
+// read and what is written (an H200, transpositions of f32 in tiles of 32x32, 64x32, 32x64 and 64x64: 146, 142, 146 and 136 us of 8192x8192, 143, 143, 142 and 136 of 256x512x512).
+const (
+	pageBytes   = 1024
+	openedBytes = 256
+	pageOpening = 0.03
+)
+
+// pageOpenings is what the main memory takes longer for pages of which an access moves so little, as a part of the time for what all of them move.
+func (c at) pageOpenings(op *ir.Op) float64 {
+	run := c.linePart(op) * lineBytes
+	if c.contracts || run == 0 || c.apart(op) < pageBytes {
+		return 0
+	}
+	return float64(pageOpening * max(openedBytes/run-1, 0))
 }
 
 // apart is how many bytes the rows of neighbours that a block has lie apart, 0 where it has one row alone.
