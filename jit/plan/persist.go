@@ -24,6 +24,9 @@ const (
 	teamRegisters = 200
 	// fewestRounds is from how many tiles for each multiprocessor on teams have something to take turns at.
 	fewestRounds = 2
+	// oneFromRegisters is what part of shared memory's rate one warpgroup alone reaches that loads rows of f32 from there and rounds them before it multiplies: it does one
+	// of both at a time (an H200, 1024x4096x1024 and 1024x3072x768 by tiles of 64x128: 43.6 and 34.5 us by one, 38.7 and 27.0 by two).
+	oneFromRegisters = 0.8
 	// teamColumns is from how many columns on a team that multiplies alone keeps the tensor cores as busy as two warpgroups do (H200, bf16, bias,
 	// 8192x768x3072, 8192x3072x768: with 192 columns 57 and 55 us, with 128 63 and 62).
 	teamColumns = 192
