@@ -16,8 +16,9 @@ import (
 )
 
 // The planner is judged by what was measured: of each space, the time of the fastest plan as a part of that of the plan that it chooses. These are
-// the least that the geometric mean and the worst of them may be, and the fewest spaces that have to count: what has been reached.
-const leastMean, leastWorst, fewestSpaces = 0.99, 0.85, 215
+// the least that the geometric mean and the worst of them may be, and the fewest spaces that have to count: what has been reached. (The plans of f447aa80 were pinned where the
+// planner was thought to be wrong: with them the one of then has 0.984.)
+const leastMean, leastWorst, fewestSpaces = 0.988, 0.839, 215
 
 func TestPlannerIsJudgedByWhatWasMeasured(t *testing.T) {
 	files, err := filepath.Glob("spaces_*.jsonl")
