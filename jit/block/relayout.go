@@ -54,7 +54,7 @@ func Misaligned(f *ir.Func) []Relayout {
 				return true
 			}
 			if !slices.ContainsFunc(slices.Concat(found, of), func(r Relayout) bool { return r.Tensor == t }) {
-				of = append(of, Relayout{Tensor: t, Product: op, Unit: rowsAt(t)})
+				of = append(of, Relayout{Tensor: t, Product: op, Unit: RowsAt(t)})
 			}
 		}
 		found = append(found, of...)
@@ -64,10 +64,10 @@ func Misaligned(f *ir.Func) []Relayout {
 }
 
 // RowsMisaligned reports a tensor of which some row begins where no box can.
-func RowsMisaligned(t *ir.Tensor) bool { return rowsAt(t) < rowUnit }
+func RowsMisaligned(t *ir.Tensor) bool { return RowsAt(t) < rowUnit }
 
-// rowsAt is a power of two that divides the place of each row of a tensor, in bytes, up to rowUnit.
-func rowsAt(t *ir.Tensor) int64 {
+// RowsAt is a power of two that divides the place of each row of a tensor, in bytes, up to rowUnit.
+func RowsAt(t *ir.Tensor) int64 {
 	unit := gcd(rowUnit, max(t.Align, 1))
 	for i := range len(t.Shape) - 1 {
 		stride, multiple := strideOf(t, i)

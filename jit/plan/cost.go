@@ -449,7 +449,11 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 				rate /= c.together(resident)
 			}
 			e.compute += 2 * n * padding / rate / e.waves
-			e.shared += n * bytes / (full * t.SharedBytesPerClock * t.Clock)
+			each := n * bytes / (full * t.SharedBytesPerClock * t.Clock)
+			if c.oneEach() && c.fromRegisters() && c.warps < 4*warpgroupsBusy {
+				each /= oneFromRegisters
+			}
+			e.shared += each
 			continue
 		}
 		if len(s.axes) == 0 {

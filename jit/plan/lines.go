@@ -55,6 +55,40 @@ func (c at) opening(op *ir.Op, concurrent int64) float64 {
 	return float64(each * (1/part - 1))
 }
 
+// A page of the main memory has to be opened before anything of it is moved, while other banks move what they have. Rows of a block that lie in pages of their own open one each: what they have of
+// it hides that from openedBytes on, and half as much takes at least pageOpening longer, as a part of the time of all that is moved, for banks take turns at what is
+// read and what is written (an H200, transpositions of f32 in tiles of 32x32, 64x32, 32x64 and 64x64: 146, 142, 146 and 136 us of 8192x8192, 143, 143, 142 and 136 of 256x512x512).
+const (
+	pageBytes   = 1024
+	openedBytes = 256
+	pageOpening = 0.03
+)
+
+// pageOpenings is what the main memory takes longer for pages of which an access moves so little, as a part of the time for what all of them move.
+func (c at) pageOpenings(op *ir.Op) float64 {
+	run := c.linePart(op) * lineBytes
+	if c.contracts || run == 0 || c.apart(op) < pageBytes {
+		return 0
+	}
+	return float64(pageOpening * max(openedBytes/run-1, 0))
+}
+
+// apart is how many bytes the rows of neighbours that a block has lie apart, 0 where it has one row alone.
+func (c at) apart(op *ir.Op) int64 {
+	least, stride := int64(0), int64(1) // elements
+	for i := len(op.Tensor.Shape) - 1; i >= 0; i-- {
+		if s := op.Tensor.Strides; s != nil {
+			stride = c.dims(s[i])
+		}
+		v := op.Indices()[i]
+		if v != innermost(op) && c.count(c.tile(v), false) > 1 && (least == 0 || stride < least) {
+			least = stride
+		}
+		stride = times(stride, c.dims(op.Tensor.Shape[i]))
+	}
+	return least * int64(op.Tensor.DType.Bits()) / 8
+}
+
 // linePart is which part of a line blocks have of what an access moves, 1 or more where they have whole ones, and 0 where it is no run of
 // neighbours that ends with a block.
 func (c at) linePart(op *ir.Op) float64 {

@@ -100,18 +100,19 @@ body:
 }
 `
 
-// Blocks read and write whole lines of what the L2 has no room for.
+// Blocks read and write whole lines of what the L2 has no room for, and two of them in a row where rows lie in pages of their own.
 func TestBlocksHaveWholeLines(t *testing.T) {
 	for _, c := range []struct {
-		text string
-		axes []string
-	}{{transposition, []string{"i", "j"}}, {columnSums, []string{"j"}}} {
+		text  string
+		axes  []string
+		bytes int64
+	}{{transposition, []string{"i", "j"}, 256}, {columnSums, []string{"j"}, 128}} {
 		f, err := ir.Parse("lines", c.text)
 		require.NoError(t, err)
 		p, err := plan.Choose(f, on(t, "sm_90a"), sizes(map[string]int64{"M": 8192}), nil)
 		require.NoError(t, err)
 		for _, axis := range c.axes {
-			assert.GreaterOrEqual(t, 4*p.Extents[axis], int64(128), "%s: bytes along %s", p, axis)
+			assert.GreaterOrEqual(t, 4*p.Extents[axis], c.bytes, "%s: bytes along %s", p, axis)
 		}
 	}
 }

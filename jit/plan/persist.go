@@ -24,6 +24,9 @@ const (
 	teamRegisters = 200
 	// fewestRounds is from how many tiles for each multiprocessor on teams have something to take turns at.
 	fewestRounds = 2
+	// oneFromRegisters is what part of shared memory's rate one warpgroup alone reaches that loads rows of f32 from there and rounds them before it multiplies: it does one
+	// of both at a time (an H200, 1024x4096x1024 and 1024x3072x768 by tiles of 64x128: 43.6 and 34.5 us by one, 38.7 and 27.0 by two).
+	oneFromRegisters = 0.8
 	// teamColumns is from how many columns on a team that multiplies alone keeps the tensor cores as busy as two warpgroups do (H200, bf16, bias,
 	// 8192x768x3072, 8192x3072x768: with 192 columns 57 and 55 us, with 128 63 and 62).
 	teamColumns = 192
@@ -95,7 +98,7 @@ func (c at) takesTurns() bool { return c.persist == teams && c.allByWarpgroups()
 func (c at) turnsFit(asked bool) bool {
 	if c.persist == alone && !asked {
 		return c.allByWarpgroups() && c.loadsOperands() && c.stages >= pipelineStages && c.rounds() >= fewestRounds &&
-			(c.stepwise || c.accumulators() >= aloneRegisters) && !(c.fromRegisters() && c.beyondReach())
+			(c.stepwise || c.accumulators() >= aloneRegisters) && !(c.fromRegisters() && c.arranged())
 	}
 	if c.persist != teams || !c.target.IsGPU() {
 		return true
@@ -186,7 +189,7 @@ func (c at) partBytes() int64 {
 	most := int64(0)
 	for _, t := range c.stored {
 		bytes := c.count(t.tile, false) * t.bytes
-		if c.fromRegisters() && !c.beyondReach() {
+		if c.fromRegisters() && !c.arranged() {
 			continue // threads store what they hold
 		}
 		if row := c.row(t.tile) * t.bytes; row > block.PanelBytes {
@@ -197,9 +200,15 @@ func (c at) partBytes() int64 {
 	return most
 }
 
-// beyondReach reports results whose rows lie so far apart that threads do not store a tile of them as they hold it.
-func (c at) beyondReach() bool {
+// heldBytes is what a thread has of neighbours in a row of a product of f32, in bytes: one access stores them.
+const heldBytes = 8
+
+// arranged reports results of which threads do not store a tile as they hold it: rows lie too far apart, or begin where no access of heldBytes can.
+func (c at) arranged() bool {
 	for s := range c.results {
+		if block.RowsAt(s.Tensor) < heldBytes {
+			return true
+		}
 		first, last := int64(0), int64(1)
 		for i := len(s.Tensor.Shape) - 1; i >= 0; i-- {
 			for _, a := range s.Indices()[i].Type.Axes {

@@ -17,7 +17,8 @@ type traffic struct{ l2, dram, once float64 }
 func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 	type use struct {
 		read, again, written, opened float64
-		computed                     bool // some load's places are computed of positions
+		pages                        float64 // see pageOpenings
+		computed                     bool    // some load's places are computed of positions
 	}
 	var sum traffic
 	uses := map[*ir.Tensor]*use{}
@@ -50,6 +51,7 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		}
 		sum.l2 += float64(all * c.fresh(s.op) * bytes * max(c.sector(s)/(run*bytes), 1))
 		uses[t].opened += float64(once * bytes * c.opening(s.op, concurrent))
+		uses[t].pages = max(uses[t].pages, c.pageOpenings(s.op))
 		uses[t].computed = uses[t].computed || c.neighbours[s.op] > 0
 		if s.op.Code == lang.OpLoad {
 			uses[t].read += float64(once * bytes)
@@ -63,6 +65,7 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 	for _, t := range order {
 		moved += uses[t].read + uses[t].written
 	}
+	pages := 0.0
 	inL2 := moved/float64(c.blocks())*float64(concurrent) <= float64(c.target.L2Size)/2
 	for _, t := range order {
 		u := uses[t]
@@ -79,11 +82,13 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		sum.once += first + u.written
 		if whole > float64(c.target.L2Size)/2 {
 			sum.dram += float64((u.read-first)*rereadMiss) + u.opened
+			pages = max(pages, u.pages)
 		}
 		if !inL2 {
 			sum.dram += u.again
 		}
 	}
+	sum.dram += float64(sum.dram * pages)
 	return sum
 }
 
