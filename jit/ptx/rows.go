@@ -157,6 +157,7 @@ func (k *kernel) sendFor(c *block.RowCopy, asks asm.Reg, row comingRow, position
 
 // rowArrives waits, at the beginning of a step of a loop, for the parts of rows that no loop before it has waited for.
 func (k *kernel) rowArrives(loop *ir.Op, position asm.Reg) {
+	waited := false
 	for _, c := range k.RowCopies[loop] {
 		if c.Parts == 0 {
 			continue
@@ -168,6 +169,10 @@ func (k *kernel) rowArrives(loop *ir.Op, position asm.Reg) {
 			phase = k.rows.phase
 		}
 		k.waitFor(bar, phase)
+		waited = true
+	}
+	if waited { // each lane for itself; where the step's reductions are deferred, no exchange brings them together again
+		k.a.Do("bar.warp.sync", asm.AllLanes)
 	}
 }
 

@@ -88,6 +88,9 @@ func (w *warp) loop(op *ir.Op) {
 	}
 	delete(w.axes, op.Axis)
 	for _, d := range p.Deferred[op] {
+		if !w.deferred(d.Reduce) {
+			continue
+		}
 		l := p.Homes[d.Reduce.Args[0]]
 		by := reductions[d.Reduce.Code].op
 		carried[d.Carried].cells = w.joinThreads(d.Reduce, by, d.Reduce.Result().Type.DType, l, carried[d.Carried].cells)

@@ -259,8 +259,11 @@ func (w *warp) joinWarps(op *ir.Op, l layout.Layout, parts []cell, combine func(
 	return out
 }
 
-// deferred reports a reduction of which each thread carries a part until its loop ends.
+// deferred reports a reduction of which each thread carries a part until its loop ends. Scalars a warp has once: their parts are joined in each step.
 func (w *warp) deferred(op *ir.Op) bool {
+	if op.Result().Type.IsScalar() {
+		return false
+	}
 	for _, ds := range w.p().Deferred {
 		if slices.ContainsFunc(ds, func(d *block.Deferral) bool { return d.Reduce == op }) {
 			return true
