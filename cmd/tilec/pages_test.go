@@ -259,7 +259,7 @@ func TestPages(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("MODELS", filepath.Join(root, "testdata/models"))
 			env.Setenv("CUTILE_LOGS", "")
-			env.Setenv("CUDA_VISIBLE_DEVICES", "") // pages show what a machine without a GPU prints
+			env.Setenv("CUDA_VISIBLE_DEVICES", "")                                  // pages show what a machine without a GPU prints
 			for _, folder := range []string{"docs/tutorial", "testdata/examples"} { // what pages name, as a reader in the repository has it
 				if err := os.CopyFS(filepath.Join(env.WorkDir, folder), os.DirFS(filepath.Join(root, folder))); err != nil {
 					return err
