@@ -291,6 +291,9 @@ func (m *machine) elementwise(op *ir.Op) *tile {
 		case lang.OpMul:
 			r.product = &origin{op, args[0], args[1]}
 		}
+		if x := unchanged(op.Code, args); x != nil && slices.Equal(x.axes, r.axes) {
+			r.f = slices.Clone(x.f) // no rounding
+		}
 		r.takeAfter(args)
 	default:
 		f := tests[op.Code]
@@ -304,6 +307,28 @@ func (m *machine) elementwise(op *ir.Op) *tile {
 		})
 	}
 	return r
+}
+
+// unchanged is the operand that an operation gives as it is, since all of the other is 1, or 0 of a sum; nil for other operations.
+func unchanged(code lang.Op, args []*tile) *tile {
+	neutral, sides := 0.0, 1
+	switch code {
+	case lang.OpMul:
+		neutral, sides = 1, 2
+	case lang.OpDiv:
+		neutral = 1
+	case lang.OpAdd:
+		sides = 2
+	case lang.OpSub:
+	default:
+		return nil
+	}
+	for c := range sides {
+		if !slices.ContainsFunc(args[1-c].f, func(x interval) bool { return !x.exact() || x.lo != neutral }) {
+			return args[c]
+		}
+	}
+	return nil
 }
 
 // takeAfter: an operation that changes nothing may be dropped.
