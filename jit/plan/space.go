@@ -192,9 +192,8 @@ func (m *model) open(i int) []int64 {
 	default:
 		vs = powersOfTwo(1, 8192)
 	}
-	if n := m.oneStep(i); m.target.IsGPU() && m.contracted[i] && n > 0 && !slices.Contains(vs, n) {
+	if n := m.oneStep(i); m.target.IsGPU() && m.contracted[i] && n > vs[len(vs)-1] && n <= contractExtents[len(contractExtents)-1] {
 		vs = append(slices.Clone(vs), n)
-		slices.Sort(vs)
 	}
 	if half := (m.size[i] + 31) / 32 * 16; !m.target.IsGPU() && m.matrix[i] && half > 16 && !slices.Contains(vs, half) && half < vs[len(vs)-1] {
 		vs = append(slices.Clone(vs), half) // a half for each of two cores
@@ -211,8 +210,7 @@ func (m *model) open(i int) []int64 {
 	return kept
 }
 
-// oneStep is the extent at which the loops over an axis have one step, where their bounds tell how many positions they have at most, and
-// those are no more than a block has at once of a matrix unit's operand; 0 otherwise.
+// oneStep is the extent at which the loops over an axis have one step, where their bounds tell how many positions they have at most; 0 otherwise.
 func (m *model) oneStep(i int) int64 {
 	n := int64(0)
 	for _, loop := range m.loops {
@@ -220,15 +218,12 @@ func (m *model) oneStep(i int) int64 {
 			continue
 		}
 		most, known := loop.MostPositions()
-		if !known || loop.Axis.Kind != ir.Loop {
+		if !known || loop.Axis.Kind != ir.Loop || most > maxExtent {
 			return 0
 		}
 		n = max(n, most)
 	}
-	if n = nextPow2(n); n > contractExtents[len(contractExtents)-1] {
-		return 0
-	}
-	return n
+	return nextPow2(n)
 }
 
 // leastFull is what part of a tile has to be there, at least, for a choice of the source that smaller ones could stand for: tiles
