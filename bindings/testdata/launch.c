@@ -1,27 +1,5 @@
 /* What a C program does with libtilec, each step checked. */
-#include <stdio.h>
-#include <string.h>
-
-#include "tilec.h"
-
-static char *error;
-
-#define CHECK(condition)                                                                             \
-    do {                                                                                             \
-        if (!(condition)) {                                                                          \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #condition, error ? error : "no error"); \
-            return 1;                                                                                \
-        }                                                                                            \
-    } while (0)
-
-/* The call fails with an error that has the text. */
-#define FAILS(call, text)                                       \
-    do {                                                        \
-        error = NULL;                                           \
-        CHECK((call) == 1 && error && strstr(error, text));     \
-        tilec_free(error);                                      \
-        error = NULL;                                           \
-    } while (0)
+#include "check.h"
 
 static const char source[] =
     "kernel scale<T: float>(x: T[M, N], s: f32, n: i32 = -2) -> (y: T[M, N], r: f32[M])\n"

@@ -2,30 +2,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "tilec.h"
-
-static char *error;
-
-#define CHECK(condition)                                                                             \
-    do {                                                                                             \
-        if (!(condition)) {                                                                          \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #condition, error ? error : "no error"); \
-            exit(1);                                                                                 \
-        }                                                                                            \
-    } while (0)
-
-/* The call fails with an error that has the text. */
-#define FAILS(call, text)                                       \
-    do {                                                        \
-        error = NULL;                                           \
-        CHECK((call) == 1 && error && strstr(error, text));     \
-        tilec_free(error);                                      \
-        error = NULL;                                           \
-    } while (0)
+#include "check.h"
 
 static const char source[] =
     "kernel scale(x: f32[M, N], s: f32, n: i32 = -2) -> y: f32[M, N]\n"

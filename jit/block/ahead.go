@@ -103,7 +103,7 @@ func (p *Program) newPipeline(op *ir.Op) *Pipeline {
 		return nil
 	}
 	p.deepen(x)
-	if n := x.mostSteps(); 0 < n && n <= x.Stages {
+	if n := x.mostSteps(); 0 < n && n <= x.Stages && !p.LoopsByWords(op.Axis) { // which may have one more
 		x.Steps, x.Stages, x.Ahead = n, n, n
 	}
 	return x
