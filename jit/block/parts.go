@@ -250,6 +250,10 @@ func (t *text) constant(c *Constant) {
 	t.vector(&c.Vector)
 	if t.here("tile", c.Tile != nil) {
 		t.tile(&c.Tile)
+		at := t.place()
+		if named(t, "rounds", &c.Rounds); t.reading() && c.Rounds < 1 {
+			t.r.FailAt(at, "%d rounds of copies: there is at least one", c.Rounds)
+		}
 	}
 	if !t.reading() {
 		return

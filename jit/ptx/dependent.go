@@ -58,7 +58,7 @@ func (k *kernel) askFor(c *block.Constant) {
 	buffer := k.allocate(c.Bytes(k.Program), "constants "+block.ValueName(op.Result()))
 	if c.Tile != nil {
 		t := &sharedTile{Tile: *c.Tile, buffer: buffer}
-		k.copyAsync(op, t, c.Layout, c.Vector)
+		k.copyPart(op, t, c.Layout, c.Vector, whole, c.Rounds)
 		k.scope.tiles[op.Result()] = append(k.scope.tiles[op.Result()], t)
 		return
 	}

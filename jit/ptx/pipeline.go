@@ -198,7 +198,7 @@ func (p *pipeline) copies(position asm.Reg, stage asm.Number, items []pipelined)
 	for _, x := range items {
 		a.Comment("copy ahead %s", describe(x.Load))
 		t := p.at(x, stage)
-		k.copyPart(x.Load, t, x.Layout, x.Vector, x.share)
+		k.copyPart(x.Load, t, x.Layout, x.Vector, x.share, 1)
 	}
 	k.pop()
 	a.Place(skip)
@@ -231,11 +231,12 @@ func (p *pipeline) at(x pipelined, stage asm.Number) *sharedTile {
 
 // copyAsync copies a load's elements to a tile; those that do not exist become 0.
 func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout.Layout, vec int) {
-	k.copyPart(op, t, l, vec, whole)
+	k.copyPart(op, t, l, vec, whole, 1)
 }
 
-// copyPart copies a part of a load's elements, where its tensor grows, and otherwise all.
-func (k *kernel) copyPart(op *ir.Op, t *sharedTile, l layout.Layout, vec int, what share) {
+// copyPart copies a part of a load's elements, where its tensor grows, and otherwise all, in so many rounds: a thread begins one when all before the
+// last are there.
+func (k *kernel) copyPart(op *ir.Op, t *sharedTile, l layout.Layout, vec int, what share, rounds int) {
 	var start *ir.Value
 	if what != whole {
 		start = k.GrownFrom(op)
@@ -252,7 +253,12 @@ func (k *kernel) copyPart(op *ir.Op, t *sharedTile, l layout.Layout, vec int, wh
 		k.a.Require(74)
 		name += ".L2::128B"
 	}
-	for _, g := range groups {
+	each := (len(groups) + rounds - 1) / rounds
+	for i, g := range groups {
+		if i > 0 && i%each == 0 {
+			k.a.Do("cp.async.commit_group")
+			k.a.Do("cp.async.wait_group", asm.Int(1))
+		}
 		p, ok := k.room(t, t.Extents, l, g[0], k.owner(l))
 		if !ok {
 			continue
