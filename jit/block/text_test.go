@@ -163,6 +163,7 @@ func TestFaultsInTextsAreNamed(t *testing.T) {
 		{"a tile of another type", "product", "tile_0 {k 64, i 128} of bf16", "tile_0 {k 64, i 128} of float", "float where an element type belongs"},
 		{"an operand in another tile", "product", "operands tile_0, tile_1", "operands tile_1, tile_1", "has room for 1 of 128 positions along i"},
 		{"a tile that no product reads", "product", "operands tile_0, tile_1", "operands tile_9 {k 128, i 128} of bf16 swizzle 8 panels 128 async, tile_1", "does not serve the product %11"},
+		{"copies in no rounds", "step", "rounds 4", "rounds 0", "0 rounds of copies: there is at least one"},
 		{"three neighbours at once", "by threads", "vector 8", "vector 3", "3 neighbours at once: there are 1, 2, 4, 8 or 16"},
 		{"an instruction of no name", "product", "by wgmma", "by wmma", "wmma where an instruction belongs: mma, threads, wgmma"},
 		{"an instruction that nobody has", "product", "wgmma of bf16, bf16", "wgmma of bf16, f32", "no instruction multiplies bf16 and f32"},

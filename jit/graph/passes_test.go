@@ -10,8 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/compile"
 	"tilec/jit/graph"
 	"tilec/jit/jittest"
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -73,6 +75,31 @@ func TestLaunchesOfAStep(t *testing.T) {
 			Types: map[string]lang.DType{"T": lang.BF16},
 		})
 		assert.Equal(t, 2*c.ofALayer+3, len(bound.Calls), "%d texts, room for %d: %s", c.texts, c.room, after["beside"])
+	}
+}
+
+// The blocks of a launch that begins while others run leave these multiprocessors: those of queries, keys and values are 36 of GPT-2's 124M. Where that
+// takes larger tiles than pay, they are as many as are fastest alone.
+func TestLaunchesOfAStepLeaveRoom(t *testing.T) {
+	for _, c := range []struct {
+		width   int64
+		columns []int64 // of queries, keys and values; the projection; the two products behind attention
+	}{{768, []int64{64, 16, 32, 16}}, {1024, []int64{32, 16, 16, 16}}} {
+		bound, _ := launchesFor(t, "sm_90a", "gpt.tile", gptSource(t), "forward", graph.Options{
+			Dims:  map[string]int64{"B": 1, "S": 1, "L": 1, "C": c.width, "H": c.width / 64, "F": 4 * c.width, "V": 50257, "P": 1024, "R": 256},
+			Types: map[string]lang.DType{"T": lang.BF16},
+		})
+		m, err := target.Find("sm_90a")
+		require.NoError(t, err)
+		var columns []int64
+		for _, call := range bound.Calls[1:6] {
+			l, err := compile.Lower(call.Spec, m, nil)
+			require.NoError(t, err)
+			if strings.Contains(call.Spec.Name(), "project") {
+				columns = append(columns, l.Plan.Extents["j"])
+			}
+		}
+		assert.Equal(t, c.columns, columns, c.width)
 	}
 }
 

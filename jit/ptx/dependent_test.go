@@ -1,0 +1,30 @@
+package ptx
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit/plan"
+)
+
+// Threads copy weights ahead of the wait for the launches before in rounds, the last but one of which may be under way, and all are there before the
+// product reads them.
+func TestWeightsAreCopiedInRounds(t *testing.T) {
+	text, err := os.ReadFile("../block/testdata/step.tir")
+	require.NoError(t, err)
+	f := parse(t, string(text))
+	p := plan.Plan{Extents: map[string]int64{"i": 1, "j": 32}, Warps: 8, Stages: 1}
+	ahead, behind, found := strings.Cut(compile(t, f, &p, "sm_90a").Text, "griddepcontrol.wait")
+	require.True(t, found)
+	rounds := strings.Split(ahead, "cp.async.wait_group          1;")
+	require.Len(t, rounds, 4)
+	for _, r := range rounds {
+		require.Equal(t, strings.Count(rounds[0], "cp.async.cg"), strings.Count(r, "cp.async.cg"))
+	}
+	require.Contains(t, rounds[3], "cp.async.wait_group          0;")
+	require.NotContains(t, behind, "cp.async.cg")
+	differ(t, f, p, map[string]int64{"M": 1}, 1e-3, 100)
+}
