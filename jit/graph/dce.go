@@ -35,23 +35,26 @@ graph g(x: f32[N]) -> y: f32[N] {
 }
 
 func (r *rewriter) dropUnread() {
+	for i, live := range r.living() {
+		if !live {
+			r.tell("dce", "%s is not computed: nothing reads it", r.Calls[i].Spec.Name())
+			r.Calls[i].Spec = nil
+		}
+	}
+}
+
+// living says which launches the graph's results, or what it says, depend on.
+func (r *rewriter) living() []bool {
+	live := make([]bool, len(r.Calls))
 	for i := range slices.Backward(r.Calls) {
 		c := &r.Calls[i]
-		needed := false
+		live[i] = r.says(c.Spec.Kernel)
 		c.each(func(_ int, v *View, mode lang.ParamMode) {
-			needed = needed || mode != lang.In && (!v.Slot.Temp || r.results[v.Slot] || len(r.reads[v.Slot]) > 0)
+			read := slices.ContainsFunc(r.reads[v.Slot], func(n int) bool { return n <= i || live[n] })
+			live[i] = live[i] || mode != lang.In && (read || !v.Slot.Temp || r.results[v.Slot])
 		})
-		if needed || r.says(c.Spec.Kernel) {
-			continue
-		}
-		c.each(func(_ int, v *View, _ lang.ParamMode) {
-			if n := slices.Index(r.reads[v.Slot], i); n >= 0 {
-				r.reads[v.Slot] = slices.Delete(r.reads[v.Slot], n, n+1)
-			}
-		})
-		r.tell("dce", "%s is not computed: nothing reads it", c.Spec.Name())
-		c.Spec = nil
 	}
+	return live
 }
 
 // says reports a kernel that prints or asserts.

@@ -101,13 +101,11 @@ func (r *rewriter) narrow(n int) {
 	old := c.Tensors[out]
 	w := r.place(old.DType, one.Tensors[out].Shape)
 	one.Tensors[out] = *w
-	s.Layouts = nil
+	s.Layouts = slices.Clone(s.Layouts)
 	for i, p := range spec.Params(s.Kernel) {
-		l := spec.Layout{}
 		if p.IsTensor {
-			l = r.layout(&one.Tensors[i])
+			s.Layouts[i] = r.laid(s.Layouts[i], &one.Tensors[i])
 		}
-		s.Layouts = append(s.Layouts, l)
 	}
 	if spec.CheckConditions(&s) != nil {
 		return

@@ -3,6 +3,7 @@ package graph
 import (
 	"slices"
 
+	"tilec/jit/spec"
 	"tilec/jit/tensor"
 	"tilec/lang"
 )
@@ -126,9 +127,16 @@ func (r *rewriter) relayout(calls []int) {
 		s.Layouts = slices.Clone(s.Layouts)
 		for i := range s.Layouts {
 			if c.Tensors[i].DType.IsValid() {
-				s.Layouts[i] = r.layout(&c.Tensors[i])
+				s.Layouts[i] = r.laid(s.Layouts[i], &c.Tensors[i])
 			}
 		}
 		c.Spec = &s
 	}
+}
+
+// laid is a parameter's layout where its tensor lies now. What others do with its elements stays.
+func (r *rewriter) laid(was spec.Layout, v *View) spec.Layout {
+	l := r.layout(v)
+	l.Rounded = was.Rounded
+	return l
 }

@@ -35,18 +35,19 @@ graph g(x: f32[N]) -> y: bf16[N] {
 `,
 }
 
-// The rule of exactness (jit/build) is about values, and a value goes through several kernels. It is applied to launches before any are fused, so that
-// whether they are changes no result.
+// The rule of exactness (jit/build) is about values, and a value goes through several kernels. It is applied to launches as the source has them, but for those
+// that nothing depends on, so that no pass behind changes a result.
 
 // roundAll goes through the launches from the last to the first: to what a launch rounds what it reads depends on to what others round what it stores.
 func (r *rewriter) roundAll() {
+	live := r.living()
 	for i := range slices.Backward(r.Calls) {
-		r.round(i)
+		r.round(i, live)
 	}
 }
 
 // round notes of the results of a launch to which type those that read them round them.
-func (r *rewriter) round(n int) {
+func (r *rewriter) round(n int, live []bool) {
 	c := &r.Calls[n]
 	if len(c.Spec.Fused) > 0 {
 		return
@@ -56,7 +57,7 @@ func (r *rewriter) round(n int) {
 		if mode != lang.Out || v.DType != lang.F32 || !v.Slot.Temp || r.results[v.Slot] || len(r.writes[v.Slot]) != 1 {
 			return
 		}
-		if d := r.roundedTo(v.Slot); d.IsValid() {
+		if d := r.roundedTo(v.Slot, live); d.IsValid() {
 			layouts, some = slices.Clone(layouts), true
 			layouts[place].Rounded = d
 		}
@@ -68,10 +69,14 @@ func (r *rewriter) round(n int) {
 	}
 }
 
-// roundedTo is the type to which all launches that read a tensor round it; Invalid where one does anything else with it.
-func (r *rewriter) roundedTo(s Slot) lang.DType {
-	to := lang.BF16
+// roundedTo is the type to which all live launches that read a tensor round it; Invalid where one does anything else with it, or there are none.
+func (r *rewriter) roundedTo(s Slot, live []bool) lang.DType {
+	to, read := lang.BF16, false
 	for _, n := range r.reads[s] {
+		if !live[n] {
+			continue
+		}
+		read = true
 		c := &r.Calls[n]
 		of := r.classOf(c.Spec)
 		if of.err != nil {
@@ -93,7 +98,7 @@ func (r *rewriter) roundedTo(s Slot) lang.DType {
 			}
 		})
 	}
-	if len(r.reads[s]) == 0 {
+	if !read {
 		return lang.Invalid
 	}
 	return to
