@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"tilec/jit"
+	"tilec/jit/cuda"
 	"tilec/lang"
 )
 
@@ -35,6 +36,9 @@ func tilec_version() *C.char { return version }
 
 //export tilec_open
 func tilec_open(name *C.char, opened *C.tilec_device, to **C.char) C.int {
+	if name != nil && C.GoString(name) != "cpu" {
+		_, _ = cuda.Open() // so that guarded sees which context is current before the device has one
+	}
 	return done(guarded(func() error {
 		if name == nil || opened == nil {
 			return errNull
