@@ -213,18 +213,28 @@ static outcome run(slot *s, bare *b, const uint64_t *values, void *stream, int *
     return o;
 }
 
-int tilec_launch_values(tilec_bound bound, const void *values, void *stream, char **error)
+char *tilec_launch_block(const void *block)
 {
-    slot *s = slot_of(bound);
-    bare *b = s && values ? acquire(s) : NULL;
+    char *error = NULL;
+    if (!block) {
+        tilecLaunchValues(0, NULL, NULL, &error);
+        return error;
+    }
+    const uint64_t *parts = block, *values = parts + 2;
+    void *stream = (void *)(uintptr_t)parts[1];
+    slot *s = slot_of(parts[0]);
+    bare *b = s ? acquire(s) : NULL;
     if (b) {
         int code = 0;
         outcome o = run(s, b, values, stream, &code);
         release(s);
+        if (o == BROKEN)
+            tilecBroken(code, &error);
         if (o != LEFT)
-            return o == MADE ? 0 : tilecBroken(code, error);
+            return error;
     }
-    return tilecLaunchValues(bound, (uint64_t *)values, stream, error);
+    tilecLaunchValues(parts[0], (uint64_t *)values, stream, &error);
+    return error;
 }
 
 int tilec_launch(tilec_bound bound, void *const *arguments, void *const *outputs, void *stream, char **error)

@@ -147,15 +147,19 @@ int main(void)
         CHECK(tilec_launch(scale, in, out, stream, &error) == 0 && scaled(x, y, s, -2));
         CHECK(driver_seen()->stream == stream && driver_seen()->others == 0);
         struct {
-            void *x;
+            tilec_bound bound;
+            void *stream, *x;
             float s;
             int32_t unused;
             void *y;
-        } values = {x, s + 10, -1, y};
-        CHECK(tilec_launch_values(scale, &values, NULL, &error) == 0 && scaled(x, y, s + 10, -2));
+        } block = {scale, stream, x, s + 10, -1, y};
+        CHECK(tilec_launch_block(&block) == NULL && scaled(x, y, s + 10, -2));
+        CHECK(driver_seen()->stream == stream);
+        block.stream = NULL, block.s = s + 20;
+        CHECK(tilec_launch_block(&block) == NULL && scaled(x, y, s + 20, -2));
         CHECK(driver_seen()->stream == NULL);
     }
-    CHECK(driver_seen()->launches == 6);
+    CHECK(driver_seen()->launches == 9);
     CHECK(tilec_sync(device, &error) == 0 && driver_seen()->waited == 1);
 
     /* What cannot be is said, as without a GPU, and nothing is launched. */
@@ -167,8 +171,16 @@ int main(void)
     FAILS(tilec_launch(scale, in, meeting, NULL, &error), "shares elements");
     FAILS(tilec_launch(scale, NULL, out, NULL, &error), "null");
     FAILS(tilec_launch(scale, in, NULL, NULL, &error), "null");
-    FAILS(tilec_launch_values(scale, NULL, NULL, &error), "null");
-    CHECK(driver_seen()->launches == 6);
+    CHECK((error = tilec_launch_block(NULL)) && strstr(error, "null"));
+    tilec_free(error);
+    struct {
+        tilec_bound bound;
+        void *stream, *x, *s, *y;
+    } missing = {scale, NULL, NULL, NULL, y};
+    CHECK((error = tilec_launch_block(&missing)) && strstr(error, "x: "));
+    tilec_free(error);
+    error = NULL;
+    CHECK(driver_seen()->launches == 9);
     driver_fail(719, 0);
     FAILS(tilec_launch(scale, in, out, NULL, &error), "unspecified launch failure");
     driver_fail(0, 0);
@@ -180,7 +192,7 @@ int main(void)
     tilec_bound between;
     CHECK(tilec_bind(program, "scale", rows, 2, NULL, &between, &error) == 0);
     CHECK(tilec_launch(between, in, meeting, stream, &error) == 0);
-    CHECK(driver_seen()->launches == 7 && driver_seen()->others == 4);
+    CHECK(driver_seen()->launches == 10 && driver_seen()->others == 4);
 
     /* What assumes something of a scalar is left to Go. */
     int64_t length[] = {6};
