@@ -77,7 +77,8 @@ type (
 	Program = run.Program
 	// LaunchTime is when a launch of a program began and ended, and what it had to do.
 	LaunchTime = run.LaunchTime
-	// BareLaunch is a launch that is all of a program's run, as data.
+	// BareRun is a run of a program as data, and BareLaunch one of its launches.
+	BareRun    = run.BareRun
 	BareLaunch = run.BareLaunch
 	// Options bind what the arguments do not tell.
 	Options = graph.Options

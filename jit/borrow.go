@@ -61,14 +61,23 @@ func (l *Launch) RunOn(ctx context.Context, args []Value, results []*Tensor) err
 	return l.Program.RunInto(ctx, args, results)
 }
 
-// BareLaunch is the function as one launch of a GPU's, as data, for C code that makes it without the Launch; nil where a run does more than that. The
+// BareRun is the function as launches of a GPU's, as data, for C code that makes them without the Launch; nil where a run does more than that. The
 // Launch must stay open while it is used.
-func (l *Launch) BareLaunch() *BareLaunch {
+func (l *Launch) BareRun() *BareRun {
 	defer l.lock()()
-	if l.usable("BareLaunch") != nil {
+	if l.usable("BareRun") != nil {
 		return nil
 	}
-	return l.Program.BareLaunch()
+	return l.Program.BareRun()
+}
+
+// Recorded is Program.Recorded.
+func (l *Launch) Recorded() (graph uintptr, possible bool) {
+	defer l.lock()()
+	if l.usable("Recorded") != nil {
+		return 0, false
+	}
+	return l.Program.Recorded()
 }
 
 // Leaf is a tensor or a scalar that a launch takes: a parameter, or a part of one.

@@ -214,6 +214,9 @@ func (f *CheckFailure) allowed() string {
 		words = append(words, fmt.Sprintf("%g of the value", c.Rel))
 	}
 	if words == nil {
+		if math.Abs(f.Got.Float-f.Want.Float) < 0.01*math.Abs(f.Want.Float) { // rounding, or a text of few digits
+			return "; allowed: none, `close(a, b, rel = 1e-4)` allows some"
+		}
 		return ""
 	}
 	return "; allowed: " + strings.Join(words, " + ")

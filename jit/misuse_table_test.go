@@ -447,15 +447,22 @@ var misuses = []wrongUse{
 	}, jit.ErrRange},
 	{"Memory.Promised", "nil", func(*world) error { (*jit.Memory)(nil).Promised(); new(jit.Memory).Promised(); return nil }, nil},
 	{"Function.Nest", "nil", func(*world) error { return second((*jit.Function)(nil).Nest(nil)) }, jit.ErrUnset},
-	{"Launch.BareLaunch", "nil", func(*world) error { return bare((*jit.Launch)(nil).BareLaunch()) }, nil},
-	{"Launch.BareLaunch", "zero", func(*world) error { return bare(new(jit.Launch).BareLaunch()) }, nil},
-	{"Program.BareLaunch", "nil", func(*world) error { return bare((*jit.Program)(nil).BareLaunch()) }, nil},
-	{"Program.BareLaunch", "zero", func(*world) error { return bare(new(jit.Program).BareLaunch()) }, nil},
+	{"Launch.Recorded", "nil", func(*world) error { return unrecorded((*jit.Launch)(nil).Recorded()) }, nil},
+	{"Launch.Recorded", "zero", func(*world) error { return unrecorded(new(jit.Launch).Recorded()) }, nil},
+	{"Program.Recorded", "nil", func(*world) error { return unrecorded((*jit.Program)(nil).Recorded()) }, nil},
+	{"Program.Recorded", "zero", func(*world) error { return unrecorded(new(jit.Program).Recorded()) }, nil},
+	{"Launch.BareRun", "nil", func(*world) error { return bare((*jit.Launch)(nil).BareRun()) }, nil},
+	{"Launch.BareRun", "zero", func(*world) error { return bare(new(jit.Launch).BareRun()) }, nil},
+	{"Program.BareRun", "nil", func(*world) error { return bare((*jit.Program)(nil).BareRun()) }, nil},
+	{"Program.BareRun", "zero", func(*world) error { return bare(new(jit.Program).BareRun()) }, nil},
 	{"Launch.Leaves", "nil", func(*world) error {
 		return none(int64(len((*jit.Launch)(nil).Leaves()) + len(new(jit.Launch).Leaves())))
 	}, nil},
 	{"Launch.RunOn", "nil", func(*world) error { return (*jit.Launch)(nil).RunOn(context.Background(), nil, nil) }, jit.ErrUnset},
 	{"Launch.RunOn", "closed", func(w *world) error { w.launch.Close(); return w.launch.RunOn(context.Background(), nil, nil) }, jit.ErrClosed},
+	{"GPU.BareCalls", "zero", func(*world) error { _, err := new(jit.GPU).BareCalls(); return err }, jit.ErrUnset},
+	{"GPU.NewTurn", "zero", func(*world) error { _, err := new(jit.GPU).NewTurn(); return err }, jit.ErrUnset},
+	{"GPU.InTurn", "zero", func(*world) error { return new(jit.GPU).InTurn(nil, nil) }, jit.ErrUnset},
 	{"GPU.OnStream", "zero", func(*world) error { return new(jit.GPU).OnStream(1, nil) }, jit.ErrUnset},
 	{"Program.RunInto", "nil", func(*world) error { return (*jit.Program)(nil).RunInto(context.Background(), nil, nil) }, jit.ErrUnset},
 	{"Program.RunInto", "no results", func(w *world) error {
@@ -676,10 +683,18 @@ var (
 	anyArgument = errors.New("an *ArgError")
 )
 
-// bare reports a bare launch where there should be none.
-func bare(l *jit.BareLaunch) error {
+// unrecorded reports a recording where there should be none.
+func unrecorded(graph uintptr, possible bool) error {
+	if graph != 0 || possible {
+		return errors.New("a recording")
+	}
+	return nil
+}
+
+// bare reports a bare run where there should be none.
+func bare(l *jit.BareRun) error {
 	if l != nil {
-		return errors.New("a bare launch")
+		return errors.New("a bare run")
 	}
 	return nil
 }

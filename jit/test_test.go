@@ -46,7 +46,7 @@ func TestPrograms(t *testing.T) {
 func TestCheckFailure(t *testing.T) {
 	for _, c := range []struct{ check, want string }{
 		{`[1.0, 2.0] == [1.0, 2.5]`, "the first difference is at [1]:\n    got   2\n    want  2.5   (2097152 ulps away)\n1 of 2 elements of f32[2] differ; the largest difference is 0.5, at [1]"},
-		{`[1.0] as f16 == [1.001]`, "the first difference is at [0]:\n    got   1\n    want  1.0009766   (1 ulp away)"},
+		{`[1.0] as f16 == [1.001]`, "the first difference is at [0]:\n    got   1\n    want  1.0009766   (1 ulp away; allowed: none, `close(a, b, rel = 1e-4)` allows some)"},
 		{`[-0.0] as bf16 == [1e-40]`, "the first difference is at [0]:\n    got   -0\n    want  9.1835e-41   (1 ulp away)"},
 		{`[nan, 1.0] == [0.0, inf]`, "the first difference is at [0]:\n    got   nan\n    want  0\n2 of 2 elements of f32[2] differ; the largest difference is inf, at [0]"},
 		{`[3, 200] as u8 == [4, 100]`, "the first difference is at [0]:\n    got   3\n    want  4\n2 of 2 elements of u8[2] differ; the largest difference is 100, at [1]"},

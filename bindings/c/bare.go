@@ -5,9 +5,12 @@ package main
 import "C"
 
 import (
+	"fmt"
+	"slices"
 	"unsafe"
 
 	"tilec/jit"
+	"tilec/jit/backend"
 	"tilec/jit/cuda"
 	"tilec/jit/graph"
 	"tilec/lang"
@@ -15,105 +18,204 @@ import (
 
 // This file makes what bare.c launches.
 
-// arm gives a bound function that is one kernel on a GPU what C needs to launch it. Meanwhile no device is closed: one that is closed later takes that
+// arm gives a bound function that is only launches on a GPU what C needs to make them. Meanwhile no device is closed: one that is closed later takes that
 // away (disarmOn), and one that was closed before is not among the handles.
 func (h *handles) arm(n uint64, b *bound) {
-	l := b.launch.BareLaunch()
-	if l == nil {
+	r := b.launch.BareRun()
+	if r == nil || len(b.arguments)+len(b.outputs) > C.BARE_VALUES || slices.ContainsFunc(r.Launches, tooLarge) {
 		return
 	}
-	c := newBare(b, l)
-	if c == nil {
-		return
-	}
+	m := &cMemory{}
+	c := m.bareOf(b, r)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.isOpen(b.device) || C.bare_arm(C.uint64_t(n), c) == 0 {
-		freeBare(c)
+		m.free()
 		return
 	}
+	b.turns = turns{handle: C.uint64_t(n), taken: c.takes_turns != 0, turn: r.Turn}
 	b.disarm = func() {
-		if c := C.bare_disarm(C.uint64_t(n)); c != nil {
-			freeBare(c)
+		if C.bare_disarm(C.uint64_t(n)) != nil {
+			m.free()
 		}
 	}
 }
 
-func freeBare(c *C.bare) {
-	C.free(unsafe.Pointer(c.maps))
-	C.free(unsafe.Pointer(c))
+// tooLarge reports a launch for which C has no room.
+func tooLarge(l jit.BareLaunch) bool {
+	return len(l.Offsets) > C.BARE_PARAMETERS || len(l.Parameters) > C.BARE_BYTES
 }
 
-// newBare is a launch in C's memory; nil where it has more of something than there is room for.
-func newBare(b *bound, l *jit.BareLaunch) *C.bare {
-	values := len(b.arguments) + len(b.outputs)
-	if max(values, len(l.Offsets)) > C.BARE_PARAMETERS || len(l.Parameters) > C.BARE_BYTES {
-		return nil
+// turns are how runs that Go makes of a bound function come between those of C's.
+type turns struct {
+	handle C.uint64_t
+	// taken: runs come one after the other; turn is the event behind the last one, nil where they share no memory.
+	taken bool
+	turn  *cuda.Event
+}
+
+// run does a run of Go's in its turn, and tells C what was recorded of it.
+func (t *turns) run(b *bound, arguments, outputs []unsafe.Pointer, work func() error) error {
+	C.bare_begin_turn(t.handle)
+	defer C.bare_end_turn(t.handle)
+	C.bare_recorded(t.handle, 0, 1, nil) // work may give up what was recorded before
+	run := work
+	if d, ok := b.device.(backend.BareDevice); ok && t.turn != nil {
+		run = func() error { return d.InTurn(t.turn, work) }
 	}
-	c := (*C.bare)(C.calloc(1, C.sizeof_bare))
-	*(*uintptr)(unsafe.Pointer(&c.launch)) = l.LaunchKernel
-	*(*uintptr)(unsafe.Pointer(&c.enter)) = l.SetCurrent
-	*(*uintptr)(unsafe.Pointer(&c.encode)) = l.EncodeTiled
-	*(*uintptr)(unsafe.Pointer(&c.context)) = l.Context
-	*(*uintptr)(unsafe.Pointer(&c.function)) = l.Function
-	c.grid, c.block, c.shared = C.uint(l.Grid.X), C.uint(l.Block.X), C.uint(l.Shared)
+	if err := run(); err != nil {
+		return err
+	}
+	recorded, possible := b.launch.Recorded()
+	values := make([]C.uint64_t, 0, len(arguments)+len(outputs)+1)
+	for i, at := range arguments {
+		if a := &b.arguments[i]; a.scalar {
+			bits := graph.ScalarBits(literal(a.dtype, at))
+			values = append(values, C.uint64_t(bits))
+		} else {
+			values = append(values, C.uint64_t(uintptr(at)))
+		}
+	}
+	for _, at := range outputs {
+		values = append(values, C.uint64_t(uintptr(at)))
+	}
+	may := C.int(0)
+	if possible {
+		may = 1
+	}
+	C.bare_recorded(t.handle, C.uintptr_t(recorded), may, unsafe.SliceData(values))
+	return nil
+}
+
+// tilecBroken says that the driver refused a launch behind others that it had taken.
+//
+//export tilecBroken
+func tilecBroken(code C.int, to **C.char) C.int {
+	return done(fmt.Errorf("a launch behind others of the function, which were made: %w", cuda.Code(code)), to)
+}
+
+// cMemory is memory of C's that is given back together.
+type cMemory struct{ all []unsafe.Pointer }
+
+func (m *cMemory) free() {
+	for _, at := range m.all {
+		C.free(at)
+	}
+}
+
+// zeroed is room for n of something.
+func zeroed[T any](m *cMemory, n int) []T {
+	var one T
+	at := C.calloc(C.size_t(max(n, 1)), C.size_t(unsafe.Sizeof(one)))
+	m.all = append(m.all, at)
+	return unsafe.Slice((*T)(at), n)
+}
+
+// point makes a pointer of C's of what the driver is called by or with.
+func point[T any](to *T, address uintptr) { *(*uintptr)(unsafe.Pointer(to)) = address }
+
+// bareOf is a run in C's memory.
+func (m *cMemory) bareOf(b *bound, r *jit.BareRun) *C.bare {
+	c := &zeroed[C.bare](m, 1)[0]
+	point(&c.launch, r.LaunchKernel)
+	point(&c.zeros, r.Fill)
+	point(&c.replay, r.GraphLaunch)
+	point(&c.current, r.GetCurrent)
+	point(&c.enter, r.SetCurrent)
+	point(&c.wait, r.WaitEvent)
+	point(&c.record, r.RecordEvent)
+	point(&c.capturing, r.IsCapturing)
+	point(&c.encode, r.EncodeTiled)
+	point(&c.context, r.Context)
 	c.arguments, c.outputs = C.uint32_t(len(b.arguments)), C.uint32_t(len(b.outputs))
+	bytes := zeroed[C.uint8_t](m, len(b.arguments))
 	for i, a := range b.arguments {
 		if a.scalar {
-			c.scalar_bytes[i] = C.uint8_t(a.dtype.Size())
+			bytes[i] = C.uint8_t(a.dtype.Size())
 		}
 	}
-	for i, at := range l.Offsets {
-		c.offsets[i] = C.uint32_t(at)
-	}
-	c.parameter_count, c.parameter_bytes = C.uint32_t(len(l.Offsets)), C.uint32_t(len(l.Parameters))
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(&c.parameters)), C.BARE_BYTES), l.Parameters)
+	c.scalar_bytes = unsafe.SliceData(bytes)
 
-	// The numbers of tensors and of scalars among the values of a launch.
-	var tensors, scalars []int
-	var defaults []*lang.Literal
+	// The numbers of tensors and of scalars among the values of a run.
+	var of numbers
 	for i, leaf := range b.leaves {
 		if leaf.Value.Scalar != nil {
-			scalars, defaults = append(scalars, b.of[i]), append(defaults, leaf.Value.Scalar)
+			of.scalars, of.defaults = append(of.scalars, b.of[i]), append(of.defaults, leaf.Value.Scalar)
 		} else {
-			tensors = append(tensors, b.of[i])
+			of.tensors = append(of.tensors, b.of[i])
 		}
 	}
 	for i := range b.outputs {
-		tensors = append(tensors, len(b.arguments)+i)
+		of.tensors = append(of.tensors, len(b.arguments)+i)
 	}
-	for i, t := range l.Tensors {
-		to := &c.tensors[i]
-		to.value, to.mask, to.bytes = C.uint32_t(tensors[i]), C.uint64_t(t.Align-1), C.uint64_t(t.Bytes)
-		if t.Written {
-			to.written = 1
+	tensors := zeroed[C.bare_tensor](m, len(r.Tensors))[:0]
+	for _, written := range []C.uint32_t{1, 0} {
+		for i, t := range r.Tensors {
+			if t.Written == (written == 1) {
+				tensors = append(tensors, C.bare_tensor{value: C.uint32_t(of.tensors[i]), written: written, mask: C.uint64_t(t.Align - 1), bytes: C.uint64_t(t.Bytes)})
+			}
 		}
 	}
-	c.tensor_count = C.uint32_t(len(l.Tensors))
-	change := func(p C.bare_parameter) {
-		c.changing[c.changing_count] = p
-		c.changing_count++
+	c.tensors, c.tensor_count = unsafe.SliceData(tensors), C.uint32_t(len(tensors))
+
+	launches := zeroed[C.bare_launch](m, len(r.Launches))
+	for i := range r.Launches {
+		m.launch(&launches[i], &r.Launches[i], &of)
 	}
-	for _, a := range l.Addresses {
-		change(C.bare_parameter{value: C.uint32_t(tensors[a.Tensor]), bytes: 8, at: c.offsets[a.Parameter], add: C.uint64_t(a.Add)})
-	}
-	for _, s := range l.Scalars {
-		if n := scalars[s.Scalar]; n >= 0 {
-			change(C.bare_parameter{value: C.uint32_t(n), bytes: C.uint32_t(s.Bytes), at: c.offsets[s.Parameter]})
-			continue
+	c.launches, c.launch_count = unsafe.SliceData(launches), C.uint32_t(len(launches))
+	if len(launches) > 1 || r.Turn != nil {
+		c.takes_turns = 1
+		count := len(b.arguments) + len(b.outputs)
+		c.last, c.graph_values = unsafe.SliceData(zeroed[C.uint64_t](m, count)), unsafe.SliceData(zeroed[C.uint64_t](m, count))
+		if _, possible := b.launch.Recorded(); possible {
+			c.recorded = 1
 		}
-		bits := graph.ScalarBits(*defaults[s.Scalar])
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(&c.parameters)), C.BARE_BYTES)[c.offsets[s.Parameter]:], unsafe.Slice((*byte)(unsafe.Pointer(&bits)), s.Bytes))
 	}
-	if len(l.Maps) > 0 {
-		c.maps = (*C.bare_map)(C.calloc(C.size_t(len(l.Maps)), C.sizeof_bare_map))
-	}
-	c.map_count = C.uint32_t(len(l.Maps))
-	first := len(l.Offsets) - len(l.Maps)
-	for i := range l.Maps {
-		setMap(&unsafe.Slice(c.maps, len(l.Maps))[i], &l.Maps[i], c.offsets[first+i], c.offsets[l.Maps[i].Of])
+	if r.Turn != nil {
+		point(&c.turn, r.Turn.Handle())
 	}
 	return c
+}
+
+// numbers are which values of a run its tensors and scalars are; of a scalar that is not given, -1 and its default.
+type numbers struct {
+	tensors, scalars []int
+	defaults         []*lang.Literal
+}
+
+// launch sets one of a run.
+func (m *cMemory) launch(c *C.bare_launch, l *jit.BareLaunch, of *numbers) {
+	point(&c.function, l.Function)
+	c.grid, c.block, c.shared, c.zeros = C.uint(l.Grid.X), C.uint(l.Block.X), C.uint(l.Shared), C.uint64_t(l.Zeros)
+	offsets := zeroed[C.uint32_t](m, len(l.Offsets))
+	for i, at := range l.Offsets {
+		offsets[i] = C.uint32_t(at)
+	}
+	parameters := zeroed[byte](m, len(l.Parameters)+8) // a scalar is set by the 8 bytes that it is passed in
+	copy(parameters, l.Parameters)
+	c.offsets, c.parameters = unsafe.SliceData(offsets), (*C.uint8_t)(unsafe.SliceData(parameters))
+	c.parameter_count, c.parameter_bytes = C.uint32_t(len(l.Offsets)), C.uint32_t(len(l.Parameters))
+
+	changing := zeroed[C.bare_parameter](m, len(l.Addresses)+len(l.Scalars))[:0]
+	for _, a := range l.Addresses {
+		changing = append(changing, C.bare_parameter{value: C.uint32_t(of.tensors[a.Tensor]), bytes: 8, at: offsets[a.Parameter], add: C.uint64_t(a.Add)})
+	}
+	for _, s := range l.Scalars {
+		if n := of.scalars[s.Scalar]; n >= 0 {
+			changing = append(changing, C.bare_parameter{value: C.uint32_t(n), bytes: C.uint32_t(s.Bytes), at: offsets[s.Parameter]})
+			continue
+		}
+		bits := graph.ScalarBits(*of.defaults[s.Scalar])
+		copy(parameters[offsets[s.Parameter]:], unsafe.Slice((*byte)(unsafe.Pointer(&bits)), s.Bytes))
+	}
+	c.changing, c.changing_count = unsafe.SliceData(changing), C.uint32_t(len(changing))
+
+	maps := zeroed[C.bare_map](m, len(l.Maps))
+	first := len(l.Offsets) - len(l.Maps)
+	for i := range l.Maps {
+		setMap(&maps[i], &l.Maps[i], offsets[first+i], offsets[l.Maps[i].Of])
+	}
+	c.maps, c.map_count = unsafe.SliceData(maps), C.uint32_t(len(maps))
 }
 
 // setMap describes a tensor map to C: where it and the address of its tensor are among the parameters, and what it is.

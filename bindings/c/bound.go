@@ -69,6 +69,7 @@ type bound struct {
 	captured atomic.Bool
 	// disarm takes away what C launches by itself, once no launch of that is under way; nil where C does not.
 	disarm func()
+	turns  turns
 	// c is what C sees of the outputs; free releases it.
 	c    unsafe.Pointer
 	free func()
@@ -224,7 +225,9 @@ func (b *bound) run(arguments, outputs []unsafe.Pointer, stream uintptr) error {
 	}
 	work := func() error {
 		if c, ok := b.device.(backend.Capturer); ok && c.Capturing() {
-			b.captured.Store(true)
+			b.captured.Store(true) // an event that is recorded in a capture is none outside of it: a capture takes no turn
+		} else if b.turns.taken {
+			return b.turns.run(b, arguments, outputs, func() error { return b.launch.RunOn(context.Background(), values, results) })
 		}
 		return b.launch.RunOn(context.Background(), values, results)
 	}

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"tilec/jit"
+	"tilec/jit/cuda"
 	"tilec/lang"
 )
 
@@ -35,6 +36,9 @@ func tilec_version() *C.char { return version }
 
 //export tilec_open
 func tilec_open(name *C.char, opened *C.tilec_device, to **C.char) C.int {
+	if name != nil && C.GoString(name) != "cpu" {
+		_, _ = cuda.Open() // so that guarded sees which context is current before the device has one
+	}
 	return done(guarded(func() error {
 		if name == nil || opened == nil {
 			return errNull
@@ -276,19 +280,19 @@ func tilecLaunch(handle C.tilec_bound, arguments, outputs *unsafe.Pointer, strea
 	}), to)
 }
 
-// tilecLaunchValues is tilec_launch_values for what bare.c leaves to Go.
+// tilecLaunchValues is tilec_launch_block for what bare.c leaves to Go.
 //
 //export tilecLaunchValues
 func tilecLaunchValues(handle C.tilec_bound, values *C.uint64_t, stream unsafe.Pointer, to **C.char) C.int {
 	return done(guarded(func() error {
+		if values == nil {
+			return errNull
+		}
 		b, err := get[*bound](uint64(handle), "bound function")
 		if err != nil {
 			return err
 		}
 		n := len(b.arguments)
-		if values == nil && n+len(b.outputs) > 0 {
-			return errNull
-		}
 		// Memory of C's, whose addresses among it are of C's too: what it says is no pointer to Go.
 		at := unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(values)), n+len(b.outputs))
 		arguments := slices.Clone(at[:n])

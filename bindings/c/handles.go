@@ -8,6 +8,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/bug"
+	"tilec/jit/cuda"
 	"tilec/lang"
 )
 
@@ -90,9 +91,10 @@ func text(err error) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// guarded does work; a panic is an error of the compiler: nothing may unwind into the caller.
+// guarded does work; a panic is an error of the compiler: nothing may unwind into the caller, whose thread has the context current again that it had.
 func guarded(work func() error) (err error) {
 	defer bug.Catch(&err, "library")
+	defer cuda.KeepCurrent()()
 	return work()
 }
 

@@ -98,9 +98,10 @@ int tilec_output(tilec_bound bound, size_t number, tilec_tensor *output, char **
  * long as the process, for replays. A function that prints, asserts, or gives a view of an argument cannot be captured. */
 int tilec_launch(tilec_bound bound, void *const *arguments, void *const *outputs, void *stream, char **error);
 
-/* tilec_launch with arguments and outputs in one block, 8 bytes each, arguments first: the address of a tensor or of an output; of a scalar not the
- * address but the value itself, in the first bytes. The block begins at a multiple of 8 bytes. */
-int tilec_launch_values(tilec_bound bound, const void *values, void *stream, char **error);
+/* tilec_launch of one block, 8 bytes for each of its parts, which is what other languages pack and pass in the least time: the bound function, the stream, the
+ * arguments and the outputs, each an address, but of a scalar the value itself, in the first bytes. The block begins at a multiple of 8 bytes. The result is
+ * NULL, or the error, as text that the caller gives back by tilec_free. */
+char *tilec_launch_block(const void *block);
 
 /* Waits for all that the device was given, in any stream: once there were launches on a GPU, for all that its context was given. */
 int tilec_sync(tilec_device device, char **error);

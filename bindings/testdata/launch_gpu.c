@@ -41,21 +41,30 @@ static const char source[] =
 
 /* What driver.c has seen of this thread. */
 typedef struct {
-    unsigned launches, maps, others;
+    unsigned launches, maps, others, replays;
     void *stream, *map_address[8];
     int waited;
 } seen_by_driver;
 static seen_by_driver *(*driver_seen)(void);
-static void (*driver_fail)(int code);
+static void (*driver_fail)(int code, int behind);
+static int (*set_current)(void *context), (*get_current)(void **context);
 
 static tilec_device device;
-static tilec_bound scale, shared;
+static char elsewhere; /* a context of somebody else's, which stays current to the thread */
+static tilec_bound scale, shared, sorted;
 
 static void *memory(size_t bytes)
 {
     void *p = NULL;
     CHECK(posix_memalign(&p, 256, bytes) == 0);
     return p;
+}
+
+static void *current(void)
+{
+    void *context;
+    CHECK(get_current(&context) == 0);
+    return context;
 }
 
 /* y of scale is as it should be. */
@@ -71,6 +80,7 @@ static int scaled(const float *x, const float *y, float s, int n)
 static void *many(void *number)
 {
     float *x = memory(64), *y = memory(64);
+    CHECK(set_current(number) == 0); /* a context of the thread's own */
     for (int i = 0; i < 6; i++)
         x[i] = (float)(i + *(int *)number);
     for (int round = 0; round < 20000; round++) {
@@ -80,6 +90,14 @@ static void *many(void *number)
         CHECK(tilec_launch(shared, in, out, x, NULL) == 0 && scaled(x, y, s, n)); /* any address will do as a stream */
     }
     CHECK(driver_seen()->launches == 20000 && driver_seen()->others == 0);
+
+    /* What lies between two launches is one memory for all threads: they take turns, whether C launches, Go does, or a recording is replayed. */
+    for (int round = 0; round < 3000; round++) {
+        x[0] = (float)round;
+        void *from[] = {x}, *out[] = {round % 7 < 5 ? y : x + 8};
+        CHECK(tilec_launch(sorted, from, out, x, NULL) == 0 && *(float *)out[0] == (float)round + 2);
+    }
+    CHECK(current() == number);
     return NULL;
 }
 
@@ -106,7 +124,11 @@ int main(void)
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
     *(void **)&driver_seen = dlsym(driver, "driver_seen");
     *(void **)&driver_fail = dlsym(driver, "driver_fail");
-    CHECK(driver_seen && driver_fail);
+    *(void **)&set_current = dlsym(driver, "cuCtxSetCurrent");
+    *(void **)&get_current = dlsym(driver, "cuCtxGetCurrent");
+    CHECK(driver_seen && driver_fail && set_current && get_current);
+    CHECK(current() == NULL);
+    CHECK(set_current(&elsewhere) == 0);
     CHECK(tilec_load(device, "gpu.tile", source, sizeof source - 1, &program, &error) == 0);
 
     /* Values arrive in the launch, which C makes by itself: no event is recorded. */
@@ -125,15 +147,19 @@ int main(void)
         CHECK(tilec_launch(scale, in, out, stream, &error) == 0 && scaled(x, y, s, -2));
         CHECK(driver_seen()->stream == stream && driver_seen()->others == 0);
         struct {
-            void *x;
+            tilec_bound bound;
+            void *stream, *x;
             float s;
             int32_t unused;
             void *y;
-        } values = {x, s + 10, -1, y};
-        CHECK(tilec_launch_values(scale, &values, NULL, &error) == 0 && scaled(x, y, s + 10, -2));
+        } block = {scale, stream, x, s + 10, -1, y};
+        CHECK(tilec_launch_block(&block) == NULL && scaled(x, y, s + 10, -2));
+        CHECK(driver_seen()->stream == stream);
+        block.stream = NULL, block.s = s + 20;
+        CHECK(tilec_launch_block(&block) == NULL && scaled(x, y, s + 20, -2));
         CHECK(driver_seen()->stream == NULL);
     }
-    CHECK(driver_seen()->launches == 6);
+    CHECK(driver_seen()->launches == 9);
     CHECK(tilec_sync(device, &error) == 0 && driver_seen()->waited == 1);
 
     /* What cannot be is said, as without a GPU, and nothing is launched. */
@@ -145,11 +171,20 @@ int main(void)
     FAILS(tilec_launch(scale, in, meeting, NULL, &error), "shares elements");
     FAILS(tilec_launch(scale, NULL, out, NULL, &error), "null");
     FAILS(tilec_launch(scale, in, NULL, NULL, &error), "null");
-    FAILS(tilec_launch_values(scale, NULL, NULL, &error), "null");
-    CHECK(driver_seen()->launches == 6);
-    driver_fail(719);
+    CHECK((error = tilec_launch_block(NULL)) && strstr(error, "null"));
+    tilec_free(error);
+    struct {
+        tilec_bound bound;
+        void *stream, *x, *s, *y;
+    } missing = {scale, NULL, NULL, NULL, y};
+    CHECK((error = tilec_launch_block(&missing)) && strstr(error, "x: "));
+    tilec_free(error);
+    error = NULL;
+    CHECK(driver_seen()->launches == 9);
+    driver_fail(719, 0);
     FAILS(tilec_launch(scale, in, out, NULL, &error), "unspecified launch failure");
-    driver_fail(0);
+    driver_fail(0, 0);
+    CHECK(current() == &elsewhere);
 
     /* Memory that lies between the rows of an argument shares no element with it: Go looks at that closely, and launches. */
     int64_t apart[] = {32, 1};
@@ -157,23 +192,46 @@ int main(void)
     tilec_bound between;
     CHECK(tilec_bind(program, "scale", rows, 2, NULL, &between, &error) == 0);
     CHECK(tilec_launch(between, in, meeting, stream, &error) == 0);
-    CHECK(driver_seen()->launches == 7 && driver_seen()->others == 4);
+    CHECK(driver_seen()->launches == 10 && driver_seen()->others == 4);
 
-    /* What assumes something of a scalar, and what is several launches, is left to Go. */
+    /* What assumes something of a scalar is left to Go. */
     int64_t length[] = {6};
     tilec_tensor shifting[] = {{"x", "f32", 1, length, NULL, NULL}, {"by_rows", "i32", TILEC_SCALAR_RANK, NULL, NULL, NULL}};
-    tilec_bound shifted, sorted;
+    tilec_bound shifted;
     CHECK(tilec_bind(program, "shifted", shifting, 2, NULL, &shifted, &error) == 0);
     int32_t by = 1;
     void *by_rows[] = {x, &by};
     CHECK(tilec_launch(shifted, by_rows, out, stream, &error) == 0 && driver_seen()->others == 8);
     by = -1;
     FAILS(tilec_launch(shifted, by_rows, out, stream, &error), "by_rows >= 0");
+
+    /* Several launches are made by C too, in the caller's stream. What is between them is the function's own, so that the run waits for the last one, and is
+     * waited for by the next: two events. */
     tilec_tensor unsorted = {"x", "f32", 2, shape, NULL, NULL};
     CHECK(tilec_bind(program, "sorted", &unsorted, 1, NULL, &sorted, &error) == 0);
     unsigned launches = driver_seen()->launches, others = driver_seen()->others;
-    CHECK(tilec_launch(sorted, in, out, stream, &error) == 0);
-    CHECK(driver_seen()->launches == launches + 2 && driver_seen()->others == others + 4);
+    for (int round = 0; round < 4; round++) {
+        void *from[] = {x + 8 * (round % 2)};
+        CHECK(tilec_launch(sorted, from, out, stream, &error) == 0 && y[1] == x[8 * (round % 2) + 1] + 2);
+        launches += 2, others += 2;
+        CHECK(driver_seen()->launches == launches && driver_seen()->others == others && driver_seen()->stream == stream);
+    }
+    /* What comes twice is left to Go, which records it, and is then replayed by C. */
+    for (int round = 0; round < 6; round++) {
+        memset(y, 0xff, 64);
+        CHECK(tilec_launch(sorted, in, out, stream, &error) == 0 && y[1] == x[1] + 2);
+    }
+    CHECK(driver_seen()->launches == launches + 4 && driver_seen()->replays == 4 && driver_seen()->stream == stream);
+    others = driver_seen()->others;
+    CHECK(tilec_launch(sorted, in, out, NULL, &error) == 0 && driver_seen()->others == others + 2 && driver_seen()->stream == NULL);
+    /* Other values are launched; what was recorded is still there. */
+    void *second[] = {x + 8};
+    CHECK(tilec_launch(sorted, second, out, stream, &error) == 0 && y[1] == x[9] + 2 && driver_seen()->replays == 5);
+    CHECK(tilec_launch(sorted, in, out, stream, &error) == 0 && y[1] == x[1] + 2 && driver_seen()->replays == 6);
+    driver_fail(719, 1);
+    FAILS(tilec_launch(sorted, second, out, stream, &error), "719");
+    driver_fail(0, 0);
+    CHECK(current() == &elsewhere);
 
     /* What is changed in place. */
     int64_t six[] = {6};
@@ -209,10 +267,11 @@ int main(void)
         CHECK(pthread_join(threads[i], NULL) == 0);
     for (int i = 0; i < 4; i++)
         CHECK(pthread_create(&threads[i], NULL, until_closed, NULL) == 0);
-    CHECK(tilec_close(shared, &error) == 0);
+    CHECK(tilec_close(shared, &error) == 0 && tilec_close(sorted, &error) == 0);
     for (int i = 0; i < 4; i++)
         CHECK(pthread_join(threads[i], NULL) == 0);
 
+    CHECK(current() == &elsewhere);
     CHECK(tilec_close(device, &error) == 0);
     FAILS(tilec_launch(scale, in, out, NULL, &error), "closed");
     CHECK(tilec_close(scale, NULL) == 0 && tilec_close(program, NULL) == 0);

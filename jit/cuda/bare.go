@@ -5,15 +5,41 @@ import (
 	"slices"
 )
 
-// A BareLaunch is a launch as data, for C code that makes it again and again without this package: the driver's functions by their
-// addresses, its objects by their handles, and the parameters, into which that code writes what changes from launch to launch.
-// It can be used until the context is closed.
+// BareCalls are the driver's functions by their addresses, and a context by its handle, for C code that launches without this package.
+type BareCalls struct {
+	LaunchKernel, Fill, GraphLaunch     uintptr // cuLaunchKernel, cuMemsetD8Async, cuGraphLaunch
+	GetCurrent, SetCurrent              uintptr // cuCtxGetCurrent, cuCtxSetCurrent
+	WaitEvent, RecordEvent, IsCapturing uintptr // cuStreamWaitEvent, cuEventRecord, cuStreamIsCapturing
+	EncodeTiled                         uintptr // cuTensorMapEncodeTiled; 0 where the driver is too old for it
+	Context                             uintptr // the CUcontext
+}
+
+// BareCalls gives them for launches in the context.
+func (c *Context) BareCalls() (*BareCalls, error) {
+	lib := c.driver.lib
+	b := &BareCalls{EncodeTiled: lib.address[cuTensorMapEncodeTiled], Context: uintptr(c.handle)}
+	for s, at := range map[symbol]*uintptr{
+		cuLaunchKernel: &b.LaunchKernel, cuMemsetD8Async: &b.Fill, cuGraphLaunch: &b.GraphLaunch, cuCtxGetCurrent: &b.GetCurrent, cuCtxSetCurrent: &b.SetCurrent,
+		cuStreamWaitEvent: &b.WaitEvent, cuEventRecord: &b.RecordEvent, cuStreamIsCapturing: &b.IsCapturing,
+	} {
+		if *at = lib.address[s]; *at == 0 {
+			return nil, lib.missing(s)
+		}
+	}
+	return b, nil
+}
+
+// Handle is the CUevent.
+func (e *Event) Handle() uintptr { return uintptr(e.handle) }
+
+// Handle is the CUgraphExec.
+func (g *Graph) Handle() uintptr { return uintptr(g.exec) }
+
+// A BareLaunch is a launch as data, for C code that makes it again and again without this package: the driver's objects by their handles, and the
+// parameters, into which that code writes what changes from launch to launch. It can be used until the context is closed.
 type BareLaunch struct {
-	// LaunchKernel, SetCurrent and EncodeTiled are the addresses of cuLaunchKernel, cuCtxSetCurrent and cuTensorMapEncodeTiled; the last
-	// is 0 where there are no Maps.
-	LaunchKernel, SetCurrent, EncodeTiled uintptr
-	// Context is the CUcontext that the launch is in, Function the CUfunction.
-	Context, Function uintptr
+	// Function is the CUfunction.
+	Function uintptr
 	// Grid counts blocks, Block the threads of one; Shared is the bytes of dynamic shared memory of a block, which are opted in to.
 	Grid, Block Dim3
 	Shared      int
@@ -52,19 +78,12 @@ func (f *Function) Bare(cfg LaunchConfig, params *Params, maps []TensorMapDesc, 
 		return nil, err
 	}
 	d := f.ctx.driver
-	b := &BareLaunch{
-		LaunchKernel: d.lib.address[cuLaunchKernel], SetCurrent: d.lib.address[cuCtxSetCurrent],
-		Context: uintptr(f.ctx.handle), Function: uintptr(f.handle),
-		Grid: cfg.Grid.filled(), Block: cfg.Block.filled(), Shared: cfg.Shared,
-	}
-	if b.LaunchKernel == 0 || b.SetCurrent == 0 {
-		return nil, d.lib.missing(cuLaunchKernel)
-	}
+	b := &BareLaunch{Function: uintptr(f.handle), Grid: cfg.Grid.filled(), Block: cfg.Block.filled(), Shared: cfg.Shared}
 	for i := range maps {
 		if err := maps[i].check(); err != nil {
 			return nil, err
 		}
-		if b.EncodeTiled = d.lib.address[cuTensorMapEncodeTiled]; b.EncodeTiled == 0 {
+		if !d.lib.has(cuTensorMapEncodeTiled) {
 			return nil, d.lib.missing(cuTensorMapEncodeTiled)
 		}
 		b.Maps = append(b.Maps, BareMap{maps[i], of[i], d.setsSmallTensorBit(&maps[i])})

@@ -19,6 +19,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
+	"unsafe"
 )
 
 // ErrNoDriver is wrapped by the error of [Open] where no GPU can be used.
@@ -43,6 +45,7 @@ func Open() (*Driver, error) {
 	if err := lib.check("cuInit", lib.call(cuInit, 0)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoDriver, err)
 	}
+	opened.Store(lib)
 	d, err := newDriver(newBinding(lib), lib)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoDriver, err)
@@ -121,6 +124,24 @@ func (c *Context) enter() error {
 }
 
 func (c *Context) leave() { runtime.UnlockOSThread() }
+
+// opened is the library of the driver, once one is.
+var opened atomic.Pointer[library]
+
+// KeepCurrent notes which context is current to the thread, and gives a function that makes it current again, on the same thread: for work that a thread
+// of somebody else's asks for, which has a context of its own, or none. Before a driver is open there is nothing to note.
+func KeepCurrent() (again func()) {
+	lib := opened.Load()
+	var before, after handle
+	if lib == nil || lib.call(cuCtxGetCurrent, uintptr(unsafe.Pointer(&before))) != Success {
+		return func() {}
+	}
+	return func() {
+		if lib.call(cuCtxGetCurrent, uintptr(unsafe.Pointer(&after))) == Success && after != before {
+			lib.call(cuCtxSetCurrent, uintptr(before))
+		}
+	}
+}
 
 // Device is the device that the context lives on.
 func (c *Context) Device() Device { return c.device }

@@ -26,6 +26,7 @@ const (
 	cuDeviceTotalMem
 	cuDevicePrimaryCtxRetain
 	cuDevicePrimaryCtxRelease
+	cuCtxGetCurrent
 	cuCtxSetCurrent
 	cuCtxSynchronize
 	cuModuleLoadDataEx
@@ -93,6 +94,7 @@ var symbolNames = [numSymbols]string{
 	cuDeviceTotalMem:          "cuDeviceTotalMem_v2",
 	cuDevicePrimaryCtxRetain:  "cuDevicePrimaryCtxRetain",
 	cuDevicePrimaryCtxRelease: "cuDevicePrimaryCtxRelease_v2",
+	cuCtxGetCurrent:           "cuCtxGetCurrent",
 	cuCtxSetCurrent:           "cuCtxSetCurrent",
 	cuCtxSynchronize:          "cuCtxSynchronize",
 	cuModuleLoadDataEx:        "cuModuleLoadDataEx",

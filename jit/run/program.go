@@ -13,6 +13,7 @@ import (
 	"tilec/jit/backend"
 	"tilec/jit/bug"
 	"tilec/jit/compile"
+	"tilec/jit/cuda"
 	"tilec/jit/graph"
 	"tilec/jit/ir"
 	"tilec/jit/log"
@@ -56,6 +57,8 @@ type Program struct {
 	lastInto placement
 	// times is where launches that are timed leave when they began and ended; nil for others.
 	times *backend.Memory
+	// turn is behind the last run in the program's own memory, where C code makes runs too; nil where it does not.
+	turn *cuda.Event
 }
 
 // step is one launch.
@@ -433,6 +436,10 @@ func (p *Program) Close() {
 		p.apartly.Close()
 	}
 	p.recorded.forget()
+	if p.turn != nil {
+		_ = p.turn.Close()
+		p.turn = nil
+	}
 	if p.times != nil {
 		p.device.Free(p.times)
 		p.times = nil

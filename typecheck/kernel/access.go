@@ -202,6 +202,9 @@ func (b *bodyChecker) indices(p *typed.Param, e *lang.IndexExpr) (_ blocks.Acces
 			ok = false
 			continue
 		}
+		if b.asIndex = nil; i < len(p.Shape) {
+			b.asIndex, b.walked = x, p.Shape[i]
+		}
 		b.inIndex++
 		o := b.expr(x)
 		b.inIndex--

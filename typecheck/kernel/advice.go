@@ -6,6 +6,7 @@ import (
 
 	"tilec/lang"
 	"tilec/typecheck/report"
+	"tilec/typecheck/rules"
 	"tilec/typecheck/typed"
 )
 
@@ -14,13 +15,33 @@ import (
 // unknownValue reports a name that nothing declares where a value is read.
 func (b *bodyChecker) unknownValue(e *lang.NameExpr) {
 	r := b.UnknownName(b.scope, e.Name, e.Place, []string{"inf", "nan", "pi"}, false)
-	if !b.isFormula || b.inIndex == 0 {
+	if !b.isFormula {
+		if b.asIndex == lang.Expr(e) && r.Fix == nil {
+			b.lacksAxis(r, e)
+		}
+		return
+	}
+	if b.inIndex == 0 {
 		return
 	}
 	// In an index of a formula a name is an axis: the dimension that has its letter is not meant.
 	if r.Fix == nil || len(r.Fix.Edits) > 0 && strings.EqualFold(r.Fix.Edits[0].New, e.Name) {
 		notAnAxis(r, e.Name)
 	}
+}
+
+// lacksAxis says of a name that is an index, and near to no other, that it wants to be an axis over the dimension there. Said once it is nobody's in what follows.
+func (b *bodyChecker) lacksAxis(r report.Draft, e *lang.NameExpr) {
+	axis := fmt.Sprintf("axis %s in %s", e.Name, b.walked)
+	if body := b.Kernel.Decl.Body; len(b.Frames) == 0 && body != nil && len(body.Stmts) > 0 {
+		first := body.Stmts[0].Span()
+		line := first.Source.Text[strings.LastIndexByte(first.Source.Text[:first.Start], '\n')+1 : first.Start]
+		if strings.TrimSpace(line) == "" {
+			r.Before(first, axis+"\n"+line, "declare it: `%s`", axis)
+		}
+	}
+	r.OrHelp("declare it: `%s`", axis)
+	b.Declare(b.scope, &rules.Entity{Kind: rules.EntInvalid, Name: e.Name, At: e.Place}, true)
 }
 
 // notAnAxis says what makes a name in an index of a formula an axis.

@@ -17,7 +17,10 @@ type bodyChecker struct {
 	stmts *[]typed.Stmt // where new statements go
 	top   *[]typed.Stmt // the statements of the kernel itself, outside all blocks
 	// inIndex: inside the brackets of an access, where an axis stands for its positions.
-	inIndex    int
+	inIndex int
+	// asIndex is what is typed as an index, and walked the dimension that it is one of.
+	asIndex    lang.Expr
+	walked     size.Size
 	scalars    map[*typed.Param]*size.Symbol
 	loads      map[string]*size.Symbol    // of elements of inputs, by tensor and position
 	loopStarts map[*typed.Axis]typed.Expr // where a loop over a part of its dimension begins, in elements

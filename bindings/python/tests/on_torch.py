@@ -2,9 +2,10 @@
 
     python3 tests/on_torch.py path/to/libtilec.so
 
-in the folder bindings/python. It ends with 1 where a test fails, or where PyTorch or a GPU is missing: nothing is skipped in silence.
+in the folder bindings/python. It ends with 1 where a test fails, or where a GPU, PyTorch, Triton, nvcc, CuPy or JAX is missing: nothing is skipped in silence.
 """
 
+import itertools
 import os
 import sys
 import timeit
@@ -14,10 +15,39 @@ folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def tests():
-    """Whether all tests pass, and those of both devices ran."""
+    """Whether all tests pass, and those of both devices ran, of other libraries' arrays, and of what the pages show."""
     suite = unittest.defaultTestLoader.discover(os.path.join(folder, "tests"), top_level_dir=folder)
     result = unittest.TextTestRunner(verbosity=2).run(suite)
-    return result.wasSuccessful() and not any("OnGPU" in str(test) or "OnCPU" in str(test) for test, _ in result.skipped)
+    return result.wasSuccessful() and not any(name in str(test) for test, _ in result.skipped for name in ("OnGPU", "OnCPU", "OnArrays", "SideBySide"))
+
+
+SORTED = """
+kernel sorted(x: f32[M, N]) -> y: f32[M, N]
+    grid i in M by BM
+{
+    axis j in N
+    y[i, j] = sort(x[i, j], over j)
+}
+
+graph chain(x: f32[M, N]) -> y: f32[M, N] {
+    y = %s
+}
+"""
+
+
+def chain(tilec, x, y, launches):
+    """A call of a graph of so many launches on x, or on x and another tensor by turns, into y."""
+    source = SORTED % ("sorted(" * launches + "x" + ")" * launches)
+    bound = tilec.Device("cuda").load(source, "chain.tile").chain.bind(x)
+    bound(x, out=y)
+    launcher, other = bound._launcher, x.clone()
+    blocks = [launcher.pack(launcher.handle, 0, t.data_ptr(), y.data_ptr()) for t in (x, other)]
+    kept, turn = (bound, other), itertools.cycle((0, 1))
+
+    def work(same, kept=kept):
+        launcher.launch(blocks[0 if same else next(turn)])
+
+    return work
 
 
 def overhead():
@@ -36,7 +66,9 @@ def overhead():
     bound = program.scale.bind(x, 1.0)
     bound(x, 1.0, out=out)  # makes what the library is called by
     launcher = bound._launcher
-    values = launcher.pack(x.data_ptr(), 2.0, out.data_ptr())
+    block = launcher.pack(launcher.handle, 0, x.data_ptr(), 2.0, out.data_ptr())
+    # Graphs of so many launches, which are nothing but these to C: what one more takes is the driver's.
+    chains = {launches: chain(tilec, x, out, launches) for launches in (1, 2, 6)}
     captured = torch.cuda.CUDAGraph()
     for _ in range(3):
         scale(x, 2.0)
@@ -59,7 +91,9 @@ def overhead():
         ("bound, into memory that is there: bound(x, 2.0, out=y)", lambda: bound(x, 2.0, out=out), 1),
         ("of that: looking at x, 2.0 and y", lambda: launcher.take((x, 2.0), out), 1),
         ("of that: the current stream", lambda: _launchers._raw_stream(0), 1),
-        ("of that: tilec_launch_values, by ctypes", lambda: launcher.launch(launcher.handle, values, None, launcher.failure.at), 1),
+        ("of that: tilec_launch_block, by ctypes, with the driver's launch", lambda: launcher.launch(block), 1),
+        *(("graph of %d launches, other values each time, by ctypes" % n, lambda work=work: work(False), 1) for n, work in chains.items()),
+        *(("graph of %d launches, the same values again, by ctypes" % n, lambda work=work: work(True), 1) for n, work in chains.items() if n > 1),
         ("new memory: what a call makes", launcher.new, 1),
         ("new memory: torch.empty", lambda: torch.empty((4, 64), dtype=x.dtype, device=launcher.device), 1),
         ("whether an operator is dispatched", _torch._dispatches_as_usual, 1),

@@ -205,11 +205,16 @@ class TestTilec(unittest.TestCase):
             self.program.double(frozen)
 
     def test_dlpack(self):
-        out = bytearray(8)
         y = Interface("__array_interface__", (ctypes.c_uint16 * 4)(), shape=(2, 2), typestr="<V2")
         y.dtype = type("dtype", (), {"name": "bfloat16"})
         self.program.scale(Exporter(), tilec.Scalar(2, "f32"), n=0, out=y)
         self.assertEqual(list(y.data), [0x4000, 0x4080, 0x40C0, 0x4100])
+        out = bytearray(8)  # bytes will do for what Python has no type for, if they are so many
+        self.program.scale(Exporter(), tilec.Scalar(2, "f32"), n=0, out=out)
+        self.assertEqual(out, bytes(y.data))
+        for few in (bytearray(7), bytearray(4), bytearray(9)):
+            with self.assertRaisesRegex(tilec.Error, r"output y of scale is bf16\[2, 2\] without gaps, and memory for u8"):
+                self.program.scale(Exporter(), 2, n=0, out=few)
         with self.assertRaisesRegex(tilec.Error, "DLPack's kind 4"):
             self.program.scale(Exporter(kind=4), 1)
 

@@ -1,5 +1,6 @@
 """Operators of PyTorch, on the CPU and on a GPU where there is one. PyTorch 2.4 or later has what they need."""
 
+import ctypes
 import unittest
 
 import tilec
@@ -297,6 +298,65 @@ class OnGPU(OnCPU):
                 self.double(x)
                 y = x + 1
                 self.assertEqual((y.min().item(), y.max().item()), (2 * i + 1, 2 * i + 1))
+
+    def test_graphs_on_streams(self):
+        """A graph of several launches has one memory for what lies between them: calls on several streams, with other tensors each time and with the same ones
+        again, come one after the other."""
+        up, down = self.randn(512, 1024, dtype=torch.bfloat16), self.randn(1024, 512, dtype=torch.bfloat16)
+        inputs = [self.randn(512, 512, dtype=torch.bfloat16) for _ in range(6)]
+        want = [self.mlp(x, up, down) for x in inputs]
+        bound = self.program.mlp.bind(inputs[0], up, down)
+        streams = [torch.cuda.Stream() for _ in range(3)]
+        got = [torch.empty_like(x) for x in inputs]
+        torch.cuda.synchronize()
+        for same in (1, 2, 6):  # how often a call comes with the same values
+            for y in got:
+                y.zero_()
+            torch.cuda.synchronize()
+            for i in range(12):
+                for _ in range(same):
+                    with torch.cuda.stream(streams[i % 3]):
+                        bound(inputs[i % 6], up, down, out=got[i % 6])
+            torch.cuda.synchronize()
+            for y, w in zip(got, want):
+                torch.testing.assert_close(y, w, rtol=0, atol=0)
+
+    def test_current_context(self):
+        """The context that is current to the thread when a function is bound or called, is so again behind that, by C's way and by Go's."""
+        driver = ctypes.CDLL("libcuda.so.1")
+
+        def check(code):
+            self.assertEqual(code, 0)
+
+        def current():
+            context = ctypes.c_void_p()
+            check(driver.cuCtxGetCurrent(ctypes.byref(context)))
+            return context.value
+
+        x, out = self.randn(7, 24), torch.empty(7, 24, device="cuda")
+        torch.cuda.synchronize()
+        before, elsewhere = current(), ctypes.c_void_p()
+        check(driver.cuCtxCreate_v2(ctypes.byref(elsewhere), 0, 0))  # and makes it current
+        try:
+            bound = self.program.scale.bind(x, 1.0)
+            self.assertEqual(current(), elsewhere.value)
+            for s in (1.0, 2.0, 3.0):
+                bound(x, s, out=out)
+                self.assertEqual(current(), elsewhere.value)
+        finally:
+            check(driver.cuCtxSetCurrent(ctypes.c_void_p(before)))
+            check(driver.cuCtxDestroy_v2(elsewhere))
+        torch.cuda.synchronize()
+        torch.testing.assert_close(out, x * 3 - 2)
+
+    def test_another_gpu(self):
+        """Calls on another GPU leave the thread on the one that it was on; with one GPU there is nothing to see."""
+        for index in range(1, torch.cuda.device_count()):
+            program = tilec.Device("cuda:%d" % index).load(SOURCE, "torch.tile")
+            x = torch.randn(4, 8, device="cuda:%d" % index)
+            for _ in range(3):
+                torch.testing.assert_close(program.scale(x, 3.0), x * 3 - 2)
+                self.assertEqual(torch.ones(4, device="cuda").sum().item(), 4)
 
     def test_reduce_overhead(self):
         """torch.compile's own CUDA graphs have the operators in them."""

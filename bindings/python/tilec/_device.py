@@ -3,6 +3,7 @@
 import collections
 import ctypes
 import json
+import math
 import os
 import sys
 import threading
@@ -318,7 +319,7 @@ class Bound(_Open):
             if 0 in shape:
                 continue
             v = view(result, "the output %s of %s" % (name, function.name), True)
-            if (v.dtype, v.shape) != (dtype, shape) and not (dtype not in formats and v.dtype == "u8") or v.strides is not None:
+            if (v.dtype, v.shape) != (dtype, shape) and not (dtype not in formats and v.dtype == "u8" and math.prod(v.shape) == sizes[dtype] * math.prod(shape)) or v.strides is not None:
                 raise Error("the output %s of %s is %s%s without gaps, and memory for %s%s with the strides %s is given" % (name, function.name, dtype, list(shape), v.dtype, list(v.shape), list(v.strides or row_major(v.shape))))
             if v.cuda != function.program.device.is_cuda:
                 raise Error("the memory for the output %s of %s is not of the device %s" % (name, function.name, function.program.device.name))

@@ -1,7 +1,6 @@
 """Launches on PyTorch's tensors, with as little of the host's time as Python allows."""
 
 import collections
-import ctypes
 import struct
 from operator import itemgetter
 
@@ -72,7 +71,7 @@ class Launcher:
         self.values_and_outputs = _Look(expected + [(dtype, shape, None, self.index, 0) for dtype, shape, _ in self.outputs])
         # Of calls with which PyTorch has nothing to do, where it records no gradients and where it does; see _torch.py.
         self.plain = _Look(expected), _Look(expected)
-        # The block has 8 bytes for each value that is there, and for each output. Numbers of a type that struct has no code for come as their bytes.
+        # The block has 8 bytes for the function, the stream, each value that is there, and each output. Numbers of a type that struct has no code for come as their bytes.
         codes = []
         self.packed_apart = []
         for i, (dtype, shape, _) in enumerate(bound._expected):
@@ -83,8 +82,8 @@ class Launcher:
             else:
                 codes.append("8s")
                 self.packed_apart.append((i, dtype, "%s of %s" % (bound.names[i], function.name)))
-        self.pack = struct.Struct("<" + "".join(codes) + "Q" * len(self.outputs)).pack
-        self.launch, self.failure, self.handle = _library.launch_values(device.is_cuda), _library.failure, ctypes.c_uint64(bound._handle)
+        self.pack = struct.Struct("<QQ" + "".join(codes) + "Q" * len(self.outputs)).pack
+        self.launch, self.handle = _library.launch_block(device.is_cuda), bound._handle
 
     def take(self, values, out=None):
         """The addresses of tensors, and the numbers, of values like those that the launcher is for, and of the caller's memory for outputs; None for others, of
@@ -95,8 +94,9 @@ class Launcher:
 
     def __call__(self, taken, out=None, stream=None):
         """Launches on what take took, and gives the function's result; NotImplemented, with nothing launched, for numbers that their types do not have."""
-        for i, dtype, what in self.packed_apart:
-            taken[i] = scalar_bytes(taken[i], dtype, what)
+        if self.packed_apart:
+            for i, dtype, what in self.packed_apart:
+                taken[i] = scalar_bytes(taken[i], dtype, what)
         if out is None:
             outputs = self.new()
             for y in outputs:
@@ -104,15 +104,15 @@ class Launcher:
             out = outputs[0] if len(outputs) == 1 else tuple(outputs) or None
         elif isinstance(out, (tuple, list)):
             out = out[0] if len(out) == 1 else tuple(out) or None
+        if stream is None:
+            stream = _raw_stream(self.index) if self.index >= 0 else 0
         try:
-            values = self.pack(*taken)
+            block = self.pack(self.handle, stream, *taken)
         except (struct.error, OverflowError):
             return NotImplemented
-        if stream is None and self.index >= 0:
-            stream = _raw_stream(self.index)
-        failure = self.failure
-        if self.launch(self.handle, values, ctypes.c_void_p(stream) if stream else None, failure.at) != 0:
-            raise failure.raised()
+        error = self.launch(block)
+        if error is not None:
+            raise Error(_library.message(error))
         return out
 
     def new(self):
@@ -147,6 +147,10 @@ class _Look:
 
     def __init__(self, expected):
         self.expected, self.count = expected, len(expected)
+        # Of tensors that are known: where they are among the values, and how far behind a multiple of 16 bytes. What is left out is looked at one by one.
+        self.places = [(i, seen[4]) for i, seen in enumerate(expected) if type(seen) is tuple]
+        self.numbers = [i for i, seen in enumerate(expected) if seen is _NUMBER]
+        self.all_there = None not in expected
         at = [i for i, seen in enumerate(expected) if type(seen) is tuple]
         self.tensors = itemgetter(*at) if len(at) > 1 else itemgetter(slice(at[0], at[0] + 1)) if at else None
         self.guards, self.tries = None, self.TRIES if at and _TensorGuards else 0
@@ -169,9 +173,11 @@ class _Look:
         """See Launcher.take; known tensors are looked at for their places alone."""
         if len(values) != self.count:
             return None
-        taken = []
         try:
             fine = known or self.guards is not None and self.guards(*self.tensors(values))
+            if fine and self.all_there:
+                return self.take_known(values)
+            taken = []
             for x, seen in zip(values, self.expected):
                 if seen is None:
                     if x is not None:
@@ -192,6 +198,18 @@ class _Look:
                 self.guard(values)
         except (AttributeError, RuntimeError, TypeError):  # what is no tensor, or one without memory
             return None
+        return taken
+
+
+    def take_known(self, values):
+        taken = list(values)
+        for i, place in self.places:
+            taken[i] = at = values[i].data_ptr()
+            if at & 15 != place:
+                return None
+        for i in self.numbers:
+            if type(values[i]) not in number_types:
+                return None
         return taken
 
 

@@ -114,28 +114,13 @@ def text(name, *arguments):
     return _take(given)
 
 
-def launch_values(keeps_gil):
-    """tilec_launch_values for calls that come often: its arguments are objects of ctypes, bytes or None, which are passed as they are where nothing is declared. Python's
-    lock is kept or released meanwhile: it costs less to keep for a launch that does not wait."""
+def launch_block(keeps_gil):
+    """tilec_launch_block for calls that come often: it takes bytes, which are passed as they are where nothing is declared, and gives the error's address, or None.
+    Python's lock is kept or released meanwhile: it costs less to keep for a launch that does not wait."""
     lib = library()
-    return (ctypes.PyDLL if keeps_gil else ctypes.CDLL)(lib._name, handle=lib._handle).tilec_launch_values
-
-
-class _Failure(threading.local):
-    """Where a call that comes often leaves its error: each thread has a place of its own, so that none is made for each call."""
-
-    def __init__(self):
-        self.text = ctypes.c_void_p()
-        self.at = ctypes.byref(self.text)
-
-    def raised(self):
-        """The error that the thread's last call left, as an exception."""
-        text = self.text.value
-        self.text.value = None
-        return Error(message(text))
-
-
-failure = _Failure()
+    launch = (ctypes.PyDLL if keeps_gil else ctypes.CDLL)(lib._name, handle=lib._handle).tilec_launch_block
+    launch.restype = ctypes.c_void_p
+    return launch
 
 
 def version():

@@ -83,8 +83,8 @@ def _of_dlpack(x, what):
     if kind not in (_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
         raise Error("%s: its memory is of a device of DLPack's kind %d, which is neither the CPU nor CUDA" % (what, kind))
     cuda = kind in (_CUDA, _CUDA_MANAGED)
-    # The stream -1: the launch is put behind the library's own work by the stream that it is given.
-    capsule = x.__dlpack__(stream=-1) if cuda else x.__dlpack__()
+    # Without a stream: the library makes its own work come before what the default stream gets, which is where a launch is that names no other.
+    capsule = x.__dlpack__()
     t = ctypes.cast(_capsule_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
     if t.code not in _codes or t.lanes != 1:
         raise Error("%s: the element type of DLPack's code %d with %d lanes is none of the language's" % (what, t.code, t.lanes))
@@ -191,6 +191,8 @@ def view(x, what, writable=False):
             raise Error("%s: its memory is of the device %s, which is neither the CPU nor CUDA" % (what, x.device))
         stream = torch.cuda.current_stream(x.device).cuda_stream if x.device.type == "cuda" else None
         return View(x.data_ptr(), dtype, x.shape, x.stride(), x.device.type == "cuda", x, stream)
+    if hasattr(x, "block_until_ready"):
+        x.block_until_ready()  # JAX computes in streams of its own, which no interface tells
     interface = getattr(x, "__cuda_array_interface__", None)
     if interface is not None:
         return _of_interface(x, interface, True, writable, what)

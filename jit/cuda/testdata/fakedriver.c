@@ -56,6 +56,7 @@ CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) {
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) { *c = (CUcontext)&context; return d == 0 ? OK : 101; }
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice d) { return d == 0 ? OK : 101; }
+CUresult cuCtxGetCurrent(CUcontext *c) { *c = current; return OK; }
 CUresult cuCtxSetCurrent(CUcontext c) { current = c; return OK; }
 CUresult cuCtxSynchronize(void) { CURRENT; return OK; }
 

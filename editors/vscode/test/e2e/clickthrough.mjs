@@ -180,7 +180,7 @@ async function stages() {
     for (const [title, wanted, marks] of [
         ["Tile: Show the PTX", "ld.global", true],
         ["Tile: Show the tile IR", "= load %x", true],
-        ["Tile: Show the block program", "kernel shares for sm_90a", true],
+        ["Tile: Show the block program", "@home %2: reg", true],
         ["Tile: Show the tile IR pass by pass", "as it is built", true],
         ["Tile: Show the typed program", "kernel shares(", true],
         ["Tile: Explain the plan", "shares on sm_90a", false],
