@@ -169,7 +169,7 @@ var stepFaults = []Fault{
 		Old: `id[b, c] = c * PART + argmax(l, over r)`, New: `id[b, c] = argmax(l, over r)`,
 		Note: "the likeliest token of a later part has the number of one of the first part"},
 	{ID: "sample-drawn", File: "stdlib/sample.tile", Class: "gpt", First: "stdlib TestSources",
-		Old: `sum(where(index(c) < part, share, 0), over c)`, New: `sum(where(index(c) <= part, share, 0), over c)`,
+		Old: `max(where(begun, before, 0), over c)`, New: `max(where(begun, before + share, 0), over c)`,
 		Note: "a draw counts the part that it falls in as one before it"},
 
 	// gpt/steps.go
