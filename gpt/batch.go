@@ -2,7 +2,6 @@ package gpt
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -82,7 +81,7 @@ func (m *Model) Continue(ctx context.Context, b Batch, sequences []*Sequence) er
 		r.Rows = rowsOfCPU
 	}
 	r.Rows = min(r.Rows, max(1, len(sequences)))
-	for err := m.prepare(most, r.Rows); err != nil; err = m.prepare(most, r.Rows) {
+	for err := r.prepare(most); err != nil; err = r.prepare(most) {
 		var little *jit.MemoryError
 		switch {
 		case !errors.As(err, &little) || r.Rows == 1:
@@ -97,7 +96,7 @@ func (m *Model) Continue(ctx context.Context, b Batch, sequences []*Sequence) er
 	return r.run(ctx)
 }
 
-// prepare makes what so many texts of so many tokens need at most: their state and what their steps compute with.
+// prepare makes what so many texts of so many tokens need at most: their state and that of their choices.
 func (m *Model) prepare(tokens, rows int) error {
 	if err := m.reserve(tokens, rows); err != nil {
 		return err
@@ -111,11 +110,7 @@ func (m *Model) prepare(tokens, rows int) error {
 		}
 		m.chooser = c
 	}
-	if rows == 1 { // the first token does not wait until the program of the others is there
-		return nil
-	}
-	_, err := m.bind(m.graph, m.chooser.input(rows))
-	return err
+	return nil
 }
 
 // Tokens continues a prompt by at most n tokens, which each gets as they come, until it says that there is to be no more.
@@ -133,8 +128,8 @@ type runner struct {
 	rows []*running
 	// texts are those that the rows began with: what the state keeps of these is there until another begins.
 	texts [][]int32
-	// steps are those whose tokens nobody has looked at: the sequences that get one, by rows. There are at most ahead of them.
-	steps [][]*running
+	// steps are those whose tokens nobody has looked at: who gets one, by rows. There are at most ahead of them.
+	steps [][]expected
 	ahead int
 	// powers: prompts are cut into pieces whose lengths are powers of two.
 	powers bool
@@ -152,8 +147,23 @@ type running struct {
 	ended  bool
 }
 
+// expected is a token that a sequence gets, at a position; no sequence for none.
+type expected struct {
+	*running
+	position int
+}
+
 // wants reports a sequence that is to get more tokens than the device was asked for.
 func (q *running) wants() bool { return q != nil && q.asked < q.most }
+
+// prepare makes what the batch needs at most, where its texts have so many tokens, and the program of its steps.
+func (r *runner) prepare(tokens int) error {
+	if err := r.model.prepare(tokens, r.Rows); err != nil || r.Rows == 1 { // one text's first token does not wait until the program of the others is there
+		return err
+	}
+	_, _, err := r.model.bindStep(r.Rows, r.Sampling)
+	return err
+}
 
 func (r *runner) run(ctx context.Context) error {
 	for {
@@ -212,8 +222,8 @@ func (r *runner) begin(ctx context.Context, row int, tokens []int32, seed uint64
 	if err := r.model.begin(ctx, row, tokens, shared, cut, seed, r.Sampling); err != nil {
 		return err
 	}
-	of := make([]*running, len(r.rows))
-	of[row] = q
+	of := make([]expected, len(r.rows))
+	of[row] = expected{q, q.place}
 	if err := r.post(of); err != nil {
 		return err
 	}
@@ -239,14 +249,14 @@ func (r *runner) shift(ctx context.Context, row int) error {
 // step runs the rows up to the last one that has a sequence.
 func (r *runner) step(ctx context.Context) error {
 	last := 0
-	of := make([]*running, len(r.rows))
+	of := make([]expected, len(r.rows))
 	for row, q := range r.rows {
 		if q != nil {
 			last = row
 		}
 		if q.wants() {
-			of[row] = q
 			q.place++
+			of[row] = expected{q, q.place}
 		}
 	}
 	// Few numbers of rows are few programs.
@@ -260,13 +270,13 @@ func (r *runner) step(ctx context.Context) error {
 	return r.post(of)
 }
 
-// post has the tokens that were chosen sent to the host, for the sequences that get one.
-func (r *runner) post(of []*running) error {
-	if err := r.model.chooser.mail.Post(r.model.chooser.ids, 0); err != nil {
+// post says that tokens were asked for, for the sequences that get one.
+func (r *runner) post(of []expected) error {
+	if err := r.model.chooser.mail.Post(); err != nil {
 		return err
 	}
 	for _, q := range of {
-		if q != nil {
+		if q.running != nil {
 			q.asked++
 		}
 	}
@@ -283,10 +293,10 @@ func (r *runner) take() error {
 	of := r.steps[0]
 	r.steps = r.steps[1:]
 	for row, q := range of {
-		if q == nil || q.ended {
+		if q.running == nil || q.ended {
 			continue
 		}
-		id := int32(binary.LittleEndian.Uint32(data[4*row:]))
+		id := latest(data, row, q.position)
 		if id < 0 {
 			return fmt.Errorf("the logits of token %d of the text have no largest one that is a finite number: a model that works does not give such", len(q.tokens)+1)
 		}

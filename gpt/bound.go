@@ -13,13 +13,13 @@ import (
 // model's arena.
 const maxBound = 32
 
-// binding says what a program is bound to: a graph, how many sequences it gets and how many tokens of each, at what places
+// binding says what a program is bound to: a graph, a choice of tokens or both, how many sequences it gets and how many tokens of each, at what places
 // these lie (see rows.align), and of a choice whether it is among few.
 type binding struct {
-	graph       *typed.Graph
-	rows, align int
-	tokens      int64
-	few         bool
+	graph, choice *typed.Graph
+	rows, align   int
+	tokens        int64
+	few           bool
 }
 
 // bound are the programs that were run last, at most maxBound, the latest last.

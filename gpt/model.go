@@ -225,12 +225,17 @@ func (m *Model) launch(ctx context.Context, g *typed.Graph, in input) (jit.Value
 	return out[0], nil
 }
 
-// bind sets the arguments and gives the program of a graph that takes them.
-func (m *Model) bind(g *typed.Graph, in input) (*jit.Program, error) {
+// place makes an input the arguments of the next run.
+func (m *Model) place(in input) {
 	m.args[m.tokens], m.args[m.start] = jit.TensorValue(in.tokens), jit.TensorValue(in.start)
 	for i, whole := range m.state.whole {
 		m.args[m.state.params[i]] = m.state.of(whole, in.rows)
 	}
+}
+
+// bind makes an input the arguments, and gives the program of a graph that takes them.
+func (m *Model) bind(g *typed.Graph, in input) (*jit.Program, error) {
+	m.place(in)
 	key := binding{graph: g, rows: in.rows.count, align: in.rows.align(), tokens: in.tokens.Shape[1]}
 	if p := m.bound.find(key); p != nil {
 		return p, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"tilec/jit"
 	"tilec/lang"
@@ -20,9 +21,9 @@ const ahead = 4
 type chooser struct {
 	filler              *filler
 	likeliest, byChance *typed.Graph
-	// arena is for what the kernels of a choice give each other: the logits lie in the model's.
-	arena *jit.Arena
+	// bound are the choices that follow a prompt, and arena is for what their kernels give each other: the logits lie in the model's.
 	bound bound
+	arena *jit.Arena
 	// rows is how many sequences it has room for, and vocabulary how many tokens may be chosen, the first ones.
 	rows          int
 	deterministic bool
@@ -32,7 +33,8 @@ type chooser struct {
 	// seed and seen are the state of choices by chance: a number a row, and whether each token has occurred in it.
 	seed, seen *jit.Memory
 	memory     []*jit.Memory
-	mail       jit.Mailbox
+	// mail has the latest tokens of each row for the host, as many as there are steps that nobody has looked at.
+	mail jit.Mailbox
 }
 
 // newChooser loads std/sample for the texts of so many rows.
@@ -61,7 +63,7 @@ func newChooser(m *Model, rows int) (*chooser, error) {
 		c.starts, err = c.zeros(4)
 	}
 	if err == nil {
-		c.mail, err = jit.NewMailbox(d, 4*rows, ahead)
+		c.mail, err = jit.NewMailbox(d, 4*rows*ahead, ahead)
 	}
 	if err != nil {
 		c.close()
@@ -86,15 +88,6 @@ func (c *chooser) begin(row int, tokens []int32, seed uint64, s Sampling) error 
 	if err := c.move(row, len(tokens)-1); err != nil || s.Temperature == 0 {
 		return err
 	}
-	var err error
-	if c.seed == nil {
-		if c.seed, err = c.zeros(8); err == nil {
-			c.seen, err = c.zeros(4 * c.vocabulary)
-		}
-		if err != nil {
-			return err
-		}
-	}
 	if err := d.Write(c.seed, int64(8*row), binary.LittleEndian.AppendUint64(nil, seed)); err != nil {
 		return err
 	}
@@ -105,6 +98,17 @@ func (c *chooser) begin(row int, tokens []int32, seed uint64, s Sampling) error 
 		}
 	}
 	return d.Write(c.seen, 4*c.vocabulary*int64(row), jit.Bytes(seen))
+}
+
+// prepare makes the state of choices by chance, where a sampling takes it.
+func (c *chooser) prepare(s Sampling) (err error) {
+	if s.Temperature == 0 || c.seen != nil {
+		return nil
+	}
+	if c.seed, err = c.zeros(8); err == nil {
+		c.seen, err = c.zeros(4 * c.vocabulary)
+	}
+	return err
 }
 
 // move sets the position of a row's last token.
@@ -118,40 +122,61 @@ func (c *chooser) input(count int) input {
 	return input{rows{0, count}, ints(c.ids, 0, n, 1), ints(c.starts, 0, n)}
 }
 
+// choice is how the tokens of some rows are chosen: by which graph, with which constants, and its arguments by their names, but for the logits.
+type choice struct {
+	graph  *typed.Graph
+	consts map[string]lang.Literal
+	args   map[string]jit.Value
+}
+
+// choice is that of a sampling.
+func (c *chooser) choice(r rows, s Sampling) choice {
+	of := func(d lang.DType, m *jit.Memory, a row) jit.Value {
+		return jit.TensorValue(&jit.Tensor{DType: d, Shape: append([]int64{int64(r.count)}, a...), Memory: m, Offset: int64(r.first) * jit.Elements(a)})
+	}
+	x := choice{graph: c.likeliest, args: map[string]jit.Value{
+		paramTokens: of(lang.I32, c.ids, row{1}), paramStart: of(lang.I32, c.starts, nil), "latest": of(lang.I32, c.mail.Memory(), row{ahead}),
+	}}
+	if s.Temperature == 0 {
+		return x
+	}
+	few := lang.Literal{DType: lang.Bool}
+	if s.few() {
+		few.Int = 1
+	}
+	x.graph, x.consts = c.byChance, map[string]lang.Literal{"FEW": few}
+	x.args["penalty"], x.args["temperature"] = jit.FloatValue(lang.F32, s.penalty()), jit.FloatValue(lang.F32, s.Temperature)
+	x.args["top_k"], x.args["top_p"] = jit.IntValue(lang.I32, int64(s.TopK)), jit.FloatValue(lang.F32, s.TopP)
+	x.args["seed"], x.args["seen"] = of(lang.I64, c.seed, nil), of(lang.I32, c.seen, row{c.vocabulary})
+	return x
+}
+
 // choose chooses a token of each of some rows by the logits that follow their last token, and makes it the last one.
 func (c *chooser) choose(ctx context.Context, compiler *jit.Compiler, logits *jit.Tensor, r rows, s Sampling) error {
-	n, v := int64(r.count), c.vocabulary
-	of := func(d lang.DType, m *jit.Memory, a row) jit.Value {
-		return jit.TensorValue(&jit.Tensor{DType: d, Shape: append([]int64{n}, a...), Memory: m, Offset: int64(r.first) * jit.Elements(a)})
-	}
+	x := c.choice(r, s)
 	some := *logits
-	some.Strides, some.Shape = []int64{logits.Shape[1], 1}, []int64{n, v}
-	chosen, start := of(lang.I32, c.ids, row{1}), of(lang.I32, c.starts, nil)
-	g, args := c.likeliest, []jit.Value{jit.TensorValue(&some), chosen, start}
-	var consts map[string]lang.Literal
-	if s.Temperature > 0 {
-		few := lang.Literal{DType: lang.Bool}
-		if s.few() {
-			few.Int = 1
-		}
-		g, consts = c.byChance, map[string]lang.Literal{"FEW": few}
-		args = []jit.Value{
-			jit.TensorValue(&some), jit.FloatValue(lang.F32, s.penalty()), jit.FloatValue(lang.F32, s.Temperature),
-			jit.IntValue(lang.I32, int64(s.TopK)), jit.FloatValue(lang.F32, s.TopP), of(lang.I64, c.seed, nil),
-			chosen, start, of(lang.I32, c.seen, row{v}),
-		}
+	some.Strides, some.Shape = []int64{logits.Shape[1], 1}, []int64{int64(r.count), c.vocabulary}
+	x.args[paramLogits] = jit.TensorValue(&some)
+	args := make([]jit.Value, len(x.graph.Params))
+	for i, p := range x.graph.Params {
+		args[i] = x.args[p.Name]
 	}
-	key := binding{graph: g, rows: r.count, align: r.align(), few: s.few()}
+	key := binding{choice: x.graph, rows: r.count, align: r.align(), few: s.few()}
 	p := c.bound.find(key)
 	if p == nil {
 		var err error
-		if p, err = compiler.BindGraph(g, args, jit.Options{Consts: consts, Arena: c.arena, Deterministic: c.deterministic}); err != nil {
+		if p, err = compiler.BindGraph(x.graph, args, jit.Options{Consts: x.consts, Arena: c.arena, Deterministic: c.deterministic}); err != nil {
 			return err
 		}
 		c.bound.add(key, p)
 	}
 	_, err := p.RunContext(ctx, args)
 	return err
+}
+
+// latest is the token of a row that has a position, in what the mailbox gives.
+func latest(mail []byte, row, position int) int32 {
+	return int32(binary.LittleEndian.Uint32(mail[4*(row*ahead+position%ahead):]))
 }
 
 // row is the shape of what a row has of a tensor.
@@ -188,6 +213,9 @@ func (m *Model) begin(ctx context.Context, row int, tokens []int32, had int, cut
 	if err != nil {
 		return err
 	}
+	if err := m.chooser.prepare(s); err != nil {
+		return err
+	}
 	if err := m.chooser.begin(row, tokens, seed, s); err != nil {
 		return err
 	}
@@ -202,26 +230,46 @@ func (m *Model) begin(ctx context.Context, row int, tokens []int32, had int, cut
 
 // step runs the last token of each of the first rows, and chooses those that follow.
 func (m *Model) step(ctx context.Context, count int, s Sampling) error {
-	c := m.chooser
-	out, err := m.launch(ctx, m.graph, c.input(count))
-	if err != nil {
-		return err
+	p, args, err := m.bindStep(count, s)
+	if err == nil {
+		_, err = p.RunContext(ctx, args)
 	}
-	return c.choose(ctx, m.compiler, out.Tensor, rows{0, count}, s)
+	return err
 }
 
-// StepTimes gives when the launches of the last step of decoding began and ended, and those of its choice of tokens, where the model is
+// bindStep gives the program of a step, and its arguments.
+func (m *Model) bindStep(count int, s Sampling) (*jit.Program, []jit.Value, error) {
+	c := m.chooser
+	if err := c.prepare(s); err != nil {
+		return nil, nil, err
+	}
+	in := c.input(count)
+	m.place(in)
+	x := c.choice(in.rows, s)
+	args := slices.Clip(m.args)
+	for _, p := range x.graph.Params {
+		if v, ok := x.args[p.Name]; ok && p.Name != paramTokens && p.Name != paramStart { // those the model's graph has too
+			args = append(args, v)
+		}
+	}
+	key := binding{graph: m.graph, choice: x.graph, rows: count, align: in.rows.align(), tokens: 1, few: s.few()}
+	if p := m.bound.find(key); p != nil {
+		return p, args, nil
+	}
+	p, err := m.compiler.BindGraph(m.oneStep(x.graph, c.vocabulary, x.consts), args, m.opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	m.bound.add(key, p)
+	return p, args, nil
+}
+
+// StepTimes gives when the launches of the last step of decoding began and ended, those of the choice of its tokens among them, where the model is
 // on a GPU and its compiler is Timed.
 func (m *Model) StepTimes() ([]jit.LaunchTime, error) {
-	step := m.bound.last(func(key binding) bool { return key.graph == m.graph && key.tokens == 1 })
-	if step == nil || m.chooser == nil {
+	step := m.bound.last(func(key binding) bool { return key.choice != nil })
+	if step == nil {
 		return nil, errors.New("no step of decoding was made: a text of two new tokens has one")
 	}
-	times, err := step.Times()
-	if choice := m.chooser.bound.last(func(binding) bool { return true }); err == nil && choice != nil {
-		var chosen []jit.LaunchTime
-		chosen, err = choice.Times()
-		times = append(times, chosen...)
-	}
-	return times, err
+	return step.Times()
 }

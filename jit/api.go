@@ -84,7 +84,7 @@ type (
 	Options = graph.Options
 	// Arena is a device's memory for the intermediate results of programs that never run at the same time.
 	Arena = backend.Arena
-	// Mailbox holds copies of a device's memory until somebody takes them.
+	// Mailbox is memory in which launches leave results that the host looks at while the device goes on.
 	Mailbox = backend.Mailbox
 	// Observer looks at the launches of a program, Observation is one of them, Operand what it is given for a parameter.
 	Observer    = run.Observer
@@ -112,7 +112,7 @@ func Measure(d Device, n int, flush *Memory, work func() error) ([]time.Duration
 	return backend.Measure(d, n, flush, work)
 }
 
-// NewMailbox makes a mailbox of a device: for copies of so many bytes, and room for so many that nobody has taken.
+// NewMailbox makes a mailbox of a device, of so many bytes, for so many posts that nobody has taken.
 func NewMailbox(d Device, size, room int) (Mailbox, error) { return backend.NewMailbox(d, size, room) }
 
 // NewArena makes an arena that has no memory yet. Options.Arena gives it to programs.

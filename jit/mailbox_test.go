@@ -1,6 +1,7 @@
 package jit_test
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,36 +9,68 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/jittest"
+	"tilec/lang"
 )
 
-// Copies come out in the order in which they went in, as the memory was then; a mailbox says when it is full, and when it is empty.
+// A kernel that runs again and again leaves each result in a place of its own in a mailbox, which the host looks at later. What nothing has
+// written is 0.
 func TestMailbox(t *testing.T) {
+	const room = 3
 	device := jittest.Device(t)
-	m, err := jit.Upload(device, jit.Bytes([]int32{1, 2, 3, 4}), 4)
+	program, problems := jit.Load("mail.tile", []byte(`
+kernel count(inout n: i32[B], inout latest: i32[B, R])
+    grid b in B
+{
+    let next = n[b] + 1
+    n[b] = next
+    latest[b, next % R] = next * next
+}
+`), nil)
+	require.Empty(t, problems)
+	n, err := jit.Upload(device, jit.Bytes([]int32{0, 100}), 4)
 	require.NoError(t, err)
-	defer device.Free(m)
-	b, err := jit.NewMailbox(device, 4, 2)
+	defer device.Free(n)
+	box, err := jit.NewMailbox(device, 4*2*room, room)
 	require.NoError(t, err)
-	defer func() { assert.NoError(t, b.Close()) }()
-	take := func(want byte) {
-		t.Helper()
-		data, err := b.Take()
-		require.NoError(t, err)
-		assert.Equal(t, []byte{want, 0, 0, 0}, data)
+	defer func() { assert.NoError(t, box.Close()) }()
+	require.NoError(t, box.Post())
+	data, err := box.Take()
+	require.NoError(t, err)
+	require.Equal(t, make([]byte, 4*2*room), data)
+	args := []jit.Value{
+		jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{2}, Memory: n}),
+		jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{2, room}, Memory: box.Memory()}),
 	}
-	_, err = b.Take()
-	require.ErrorContains(t, err, "nothing in the mailbox")
-	for round := range 3 {
-		require.NoError(t, device.Write(m, 8, jit.Bytes([]int32{3})))
-		require.NoError(t, b.Post(m, 8))
-		require.NoError(t, device.Write(m, 8, jit.Bytes([]int32{9})))
-		require.NoError(t, b.Post(m, 4))
-		require.ErrorContains(t, b.Post(m, 0), "room for 2 copies", "round %d", round)
-		take(3)
-		require.NoError(t, b.Post(m, 12))
-		take(2)
-		take(4)
-		_, err = b.Take()
+	p, err := jit.NewCompiler(device, nil).BindKernel(program.Kernels[0], args, jit.Options{})
+	require.NoError(t, err)
+	defer p.Close()
+	posted, taken := 0, 0
+	post := func() {
+		_, err := p.Run(args)
+		require.NoError(t, err)
+		require.NoError(t, box.Post())
+		posted++
+	}
+	take := func() {
+		data, err := box.Take()
+		require.NoError(t, err)
+		taken++
+		for row, first := range []int{0, 100} {
+			want := first + taken
+			require.EqualValues(t, want*want, binary.LittleEndian.Uint32(data[4*(row*room+want%room):]))
+		}
+	}
+	for range 4 {
+		for range room {
+			post()
+		}
+		require.ErrorContains(t, box.Post(), "room for 3 posts")
+		take()
+		post()
+		for taken < posted {
+			take()
+		}
+		_, err = box.Take()
 		require.ErrorContains(t, err, "nothing in the mailbox")
 	}
 }

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"errors"
 	"fmt"
 
 	"tilec/jit/misuse"
@@ -9,14 +10,19 @@ import (
 // This file gets small results from a device late, while it goes on: what each step of a program chose, of which several
 // are given to the device before the first one's result is looked at.
 
-// Mailbox holds copies of a device's memory until somebody takes them, in the order in which they were posted. One goroutine uses it.
+// Mailbox is memory, zeros at first, in which a device's launches leave what the host looks at while the device goes on: of a GPU it is the
+// host's, so that nothing copies between two launches. Each step leaves its result in a place of its own, until somebody has taken
+// it. One goroutine uses a mailbox.
 type Mailbox interface {
-	// Post queues a copy of what m holds, from a byte offset on, when the work given so far is done. It does not wait for that.
-	// A full mailbox is an error.
-	Post(m *Memory, offset int64) error
-	// Take waits for the first copy that is not taken and gives it, until the next Post. An empty mailbox is an error.
+	// Memory is what launches write. Nothing else gives it back than Close.
+	Memory() *Memory
+	// Post says that there is something to take when the work given so far is done. It does not wait for that. In a full mailbox it is an
+	// error.
+	Post() error
+	// Take waits for the work before the first Post that is not taken, and gives all of the memory; where later work writes, it may change. In an
+	// empty mailbox it is an error.
 	Take() ([]byte, error)
-	// Close gives back what the mailbox holds.
+	// Close waits for the work that may write the memory, and gives that back.
 	Close() error
 }
 
@@ -25,57 +31,68 @@ type mailer interface {
 	NewMailbox(size, room int) (Mailbox, error)
 }
 
-// NewMailbox makes a mailbox of a device: for copies of so many bytes, and room for so many that nobody has taken.
+// NewMailbox makes a mailbox of a device, of so many bytes, for so many posts that nobody has taken.
 func NewMailbox(d Device, size, room int) (Mailbox, error) {
 	if err := Usable(d, "NewMailbox"); err != nil {
 		return nil, err
 	}
 	if size < 1 || room < 1 {
-		return nil, misuse.New("NewMailbox", fmt.Sprintf("%d copies of %d bytes are asked for, required 1 of 1 at least", room, size), misuse.ErrRange)
+		return nil, misuse.New("NewMailbox", fmt.Sprintf("%d posts in %d bytes are asked for, required 1 in 1 at least", room, size), misuse.ErrRange)
 	}
 	if m, ok := d.(mailer); ok {
 		return m.NewMailbox(size, room)
 	}
-	return &mailbox{device: d, size: size, room: room}, nil
+	m, err := d.Alloc(int64(size))
+	if err != nil {
+		return nil, err
+	}
+	b := &mailbox{device: d, memory: m, data: make([]byte, size), room: room}
+	if err := d.Write(m, 0, b.data); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
 }
 
-// mailbox is that of a device whose work is done when it was given.
+// mailbox is that of a device whose memory the host copies.
 type mailbox struct {
-	device     Device
-	size, room int
-	held       [][]byte
+	device Device
+	memory *Memory
+	data   []byte
+	// posted are those that nobody has taken, of at most room.
+	posted, room int
 }
 
-// Post copies at once what Mailbox.Post queues, for the work given so far is done.
-func (b *mailbox) Post(m *Memory, offset int64) error {
-	if len(b.held) == b.room {
+// Memory is the device's, as Mailbox.Memory says.
+func (b *mailbox) Memory() *Memory { return b.memory }
+
+// Post counts, as Mailbox.Post says.
+func (b *mailbox) Post() error {
+	if b.posted == b.room {
 		return FullMailbox(b.room)
 	}
-	data := make([]byte, b.size)
-	if err := b.device.Read(data, m, offset); err != nil {
-		return err
-	}
-	b.held = append(b.held, data)
+	b.posted++
 	return nil
 }
 
-// Take gives the oldest copy, as Mailbox.Take says.
+// Take copies the memory, when all work is done, as Mailbox.Take says.
 func (b *mailbox) Take() ([]byte, error) {
-	if len(b.held) == 0 {
+	if b.posted == 0 {
 		return nil, EmptyMailbox()
 	}
-	data := b.held[0]
-	b.held = b.held[1:]
-	return data, nil
+	b.posted--
+	return b.data, b.device.Read(b.data, b.memory, 0)
 }
 
-// Close has nothing to give back: copies are the host's memory.
-func (b *mailbox) Close() error { return nil }
+// Close gives the memory back.
+func (b *mailbox) Close() error {
+	b.device.Free(b.memory)
+	return nil
+}
 
-// FullMailbox is the error of a mailbox that has no room for more than it holds.
+// FullMailbox is the error of a mailbox that has room for no more posts.
 func FullMailbox(room int) error {
-	return fmt.Errorf("the mailbox has room for %d copies, and none of them was taken", room)
+	return fmt.Errorf("the mailbox has room for %d posts, and none of them was taken", room)
 }
 
 // EmptyMailbox is the error of a mailbox from which all was taken.
-func EmptyMailbox() error { return fmt.Errorf("there is nothing in the mailbox") }
+func EmptyMailbox() error { return errors.New("there is nothing in the mailbox") }

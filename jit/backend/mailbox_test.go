@@ -10,38 +10,53 @@ import (
 	"tilec/jit/jittest"
 )
 
-// A mailbox gives what memory held when it was posted, in that order, whatever it holds later.
+// A mailbox gives its memory as the work before a post left it, as often as there were posts; it says when it is full, and when it is empty.
 func TestMailbox(t *testing.T) {
 	d := jittest.Device(t)
-	m, err := d.Alloc(16)
+	box, err := backend.NewMailbox(d, 12, 3)
 	require.NoError(t, err)
-	defer d.Free(m)
-	box, err := backend.NewMailbox(d, 4, 3)
-	require.NoError(t, err)
-	defer func() { assert.NoError(t, box.Close()) }()
-	_, err = box.Take()
-	require.ErrorContains(t, err, "nothing in the mailbox")
-	post := func(n byte) {
-		require.NoError(t, d.Write(m, 8, []byte{n, n, n, n}))
-		require.NoError(t, box.Post(m, 8))
+	m := box.Memory()
+	require.EqualValues(t, 12, m.Size)
+	empty := func() {
+		_, err := box.Take()
+		require.ErrorContains(t, err, "nothing in the mailbox")
 	}
-	take := func(n byte) {
+	empty()
+	posted, taken := byte(0), byte(0)
+	post := func() {
+		posted++
+		require.NoError(t, d.Fill(m, int64(4*(posted%3)), 4, posted))
+		require.NoError(t, box.Post())
+	}
+	take := func() {
+		taken++
 		data, err := box.Take()
 		require.NoError(t, err)
-		require.Equal(t, []byte{n, n, n, n}, data)
+		require.Len(t, data, 12)
+		at := 4 * (taken % 3)
+		require.Equal(t, []byte{taken, taken, taken, taken}, data[at:at+4])
 	}
-	for round := range byte(3) {
-		post(3*round + 1)
-		post(3*round + 2)
-		take(3*round + 1)
-		post(3*round + 3)
-		take(3*round + 2)
-		take(3*round + 3)
+	for range 3 {
+		post()
+		post()
+		take()
+		post()
+		take()
+		take()
+		empty()
 	}
-	for n := range byte(3) {
-		post(n)
+	for range 3 {
+		post()
 	}
-	require.ErrorContains(t, box.Post(m, 8), "room for 3 copies")
-	take(0)
-	require.Error(t, box.Post(m, 13), "beyond the memory")
+	require.ErrorContains(t, box.Post(), "room for 3 posts")
+	take()
+	post()
+	for range 3 {
+		take()
+	}
+	empty()
+	require.NoError(t, box.Close())
+	_, kind := m.Misuse(d)
+	assert.Error(t, kind, "the memory is given back")
+	assert.NoError(t, box.Close())
 }

@@ -53,20 +53,26 @@ type Call struct {
 }
 
 // depend notes at the launches of a program of several that each may begin before the one before it has ended, and what
-// they may read then: tensors that no launch writes, and of those that grow what was there.
+// they may read then: tensors that no launch up to it writes, and of those that grow what was there. What a launch behind it writes
+// is as good as a constant, since that waits for all before it: a step of decoding reads the token and the position to which its last launch moves.
 func (b *Bound) depend(target string) {
 	if len(b.Calls) < 2 {
 		return
 	}
+	written := map[Slot]bool{}
 	for i := range b.Calls {
-		s := b.Calls[i].Spec
-		s.Dependent = true
-		for j, o := range s.Operands() {
-			if !o.IsTensor {
-				continue
+		c := &b.Calls[i]
+		c.Spec.Dependent = true
+		c.each(func(_ int, v *View, mode lang.ParamMode) {
+			if mode != lang.In {
+				written[v.Slot] = true
 			}
-			v := &b.Calls[i].Tensors[j]
-			o.Layout.Constant = v.Slot.Made || !v.Slot.Temp && !b.Inputs[v.Slot.Index].Inout
+		})
+		for j, o := range c.Spec.Operands() {
+			if o.IsTensor {
+				at := c.Tensors[j].Slot
+				o.Layout.Constant = !at.Temp && !written[at]
+			}
 		}
 	}
 	b.grow(target)

@@ -21,20 +21,11 @@ type growth struct {
 // grow notes at the launches that read memory which grows where its growth begins.
 func (b *Bound) grow(target string) {
 	found, kernels := map[Slot]*growth{}, map[writer]*written{}
-	changed := map[Slot]bool{}
-	for i := range b.Calls {
-		c := &b.Calls[i]
-		c.each(func(_ int, v *View, mode lang.ParamMode) {
-			if mode != lang.In && !v.Slot.Temp {
-				changed[v.Slot] = true
-			}
-		})
-	}
 	for i := range b.Calls {
 		c := &b.Calls[i]
 		starts := -1
 		for j, o := range c.Spec.Operands() {
-			if !o.IsTensor || o.Mode != lang.In || !changed[c.Tensors[j].Slot] {
+			if !o.IsTensor || o.Mode != lang.In || o.Layout.Constant || c.Tensors[j].Slot.Temp {
 				continue
 			}
 			v := &c.Tensors[j]
@@ -47,7 +38,7 @@ func (b *Bound) grow(target string) {
 				continue
 			}
 			at := slices.IndexFunc(c.Tensors, func(w View) bool { return w.sameAs(&g.starts) })
-			if at < 0 || starts >= 0 && starts != at {
+			if at < 0 || starts >= 0 && starts != at || !c.Spec.Operands()[at].Layout.Constant { // the start may have moved
 				continue
 			}
 			starts = at

@@ -9,7 +9,7 @@ import (
 	"tilec/jit/ir"
 )
 
-// A cache grows where all launches write it behind one start, which nobody writes.
+// A cache grows where all launches write it behind one start, which none writes but behind those that read the cache.
 func TestGrow(t *testing.T) {
 	const head = `import "std/nn"
 
@@ -40,6 +40,9 @@ graph g(q: bf16[B, 1, H, D], row: bf16[B, H, D], start: i32[B], last: i32[B], at
 		{"two starts", "append(q, start, k[0])\nappend(q, last, k[0])\ny = attention(q, k[0], v[0], start, 1)\n", map[string]string{}},
 		{"read from another start", "append(q, last, k[0])\ny = attention(q, k[0], v[0], start, 1)\n", map[string]string{}},
 		{"a start that is written", "append(q, other, k[0])\nmove(other)\ny = attention(q, k[0], v[0], other, 1)\n", map[string]string{}},
+		{"a start that is written later", "append(q, other, k[0])\nappend(q, other, v[0])\ny = attention(q, k[0], v[0], other, 1)\nmove(other)\n", both},
+		{"a start that is written in between", "append(q, other, k[0])\nmove(other)\nappend(q, other, k[0])\ny = attention(q, k[0], v[0], other, 1)\n", map[string]string{}},
+		{"read before it is written", "y = attention(q, k[0], v[0], start, 1)\nappend(q, start, k[0])\n", map[string]string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bound, _ := launches(t, "g.tile", head+c.body+"}\n", "g", graph.Options{Separate: true, Dims: map[string]int64{"L": 2, "B": 2, "H": 2, "P": 48, "D": 16}})

@@ -196,7 +196,7 @@ type Tensor struct {
 	Scratch bool
 	// Shared: scratch memory that is shared memory of the block, which its threads have for themselves as long as it runs.
 	Shared bool
-	// Constant: no launch of the program writes the tensor, so that its elements are there before the launches before have ended.
+	// Constant: no launch of the program up to this one writes the tensor, so that its elements are there before the launches before have ended.
 	Constant bool
 	// Grows is where the launches of the program write a tensor that is no constant; nil where that is anywhere.
 	Grows *Grows

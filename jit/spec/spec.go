@@ -87,7 +87,7 @@ type Layout struct {
 	Divisors []int64
 	// Align divides the address of the first element, in bytes; a power of two up to 16.
 	Align int64
-	// Constant: no launch of the program writes the tensor.
+	// Constant: no launch of the program up to this one writes the tensor.
 	Constant bool
 	// Grows is where the program writes a tensor that is no constant; nil where that is anywhere. Starts: this tensor holds where that begins.
 	Grows  *ir.Grows

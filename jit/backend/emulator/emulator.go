@@ -223,11 +223,6 @@ func assembledRegisters(text, target string) int {
 	return n
 }
 
-// Record keeps tasks.
-func (d *Device) Record(tasks []backend.Task) (backend.Recording, error) {
-	return &backend.InOrder{Device: d, Tasks: tasks}, backend.Usable(d, "Emulator.Record")
-}
-
 type emulatedKernel struct {
 	device *Device
 	text   *ptx.Module
@@ -274,6 +269,11 @@ var (
 
 // Launch starts the kernel.
 func (k *emulatedKernel) Launch(ctx context.Context, args []backend.Arg) error {
+	return k.launch(ctx, args, nil)
+}
+
+// launch starts the kernel behind launches that may not have ended, of which it gets what they write.
+func (k *emulatedKernel) launch(ctx context.Context, args []backend.Arg, written []emu.Range) error {
 	if n := k.device.First; n < 0 {
 		return misuse.New("Emulator.First", fmt.Sprintf("the first block is to be number %d", n), misuse.ErrRange)
 	}
@@ -312,7 +312,7 @@ func (k *emulatedKernel) Launch(ctx context.Context, args []backend.Arg) error {
 			Dims: s.Dims, Strides: s.Strides, Box: s.Box, Swizzle: emuSwizzles[m.Swizzle],
 		}
 	}
-	unfinished := k.unfinished(sizes, addresses)
+	unfinished := append(k.unfinished(sizes, addresses), k.mistaken(sizes, addresses, written)...)
 	blocks := k.text.Blocks(sizes)
 	return backend.InBatches(blocks, atOnce, func(from, batch int64) error {
 		if first >= 0 {
@@ -331,36 +331,50 @@ func (k *emulatedKernel) unfinished(size func(*ir.Dim) int64, address func(*ir.T
 	if !k.dependent {
 		return nil
 	}
+	var all []emu.Range
+	for _, t := range k.tensors() {
+		shape, strides := extent(t, size)
+		if t.Constant || slices.Contains(shape, 0) {
+			continue
+		}
+		if starts := k.starts(); starts != nil && t.Grows != nil && t.Grows.By < t.Grows.Dim {
+			all = append(all, k.grown(t, shape, strides, address(t), address(starts))...)
+			continue
+		}
+		all = append(all, between(t, shape, strides, address(t)))
+	}
+	return all
+}
+
+// tensors are those of the arguments.
+func (k *emulatedKernel) tensors() []*ir.Tensor {
+	var all []*ir.Tensor
+	for _, p := range k.params {
+		if p.Kind == ir.ParamPointer && !p.Tensor.Scratch {
+			all = append(all, p.Tensor)
+		}
+	}
+	return all
+}
+
+// extent is a tensor's shape in a launch, and its strides.
+func extent(t *ir.Tensor, size func(*ir.Dim) int64) (shape, strides []int64) {
 	of := func(d *ir.Dim) int64 {
 		if d.Known() {
 			return d.Value
 		}
 		return size(d)
 	}
-	var all []emu.Range
-	for _, p := range k.params {
-		if p.Kind != ir.ParamPointer || p.Tensor.Constant || p.Tensor.Scratch {
-			continue
+	shape, strides = make([]int64, len(t.Shape)), make([]int64, len(t.Shape))
+	step := int64(1)
+	for i := len(shape) - 1; i >= 0; i-- {
+		shape[i] = of(t.Shape[i])
+		if strides[i] = step; t.Strides != nil {
+			strides[i] = of(t.Strides[i])
 		}
-		shape, strides := make([]int64, len(p.Tensor.Shape)), make([]int64, len(p.Tensor.Shape))
-		step := int64(1)
-		for i := len(shape) - 1; i >= 0; i-- {
-			shape[i] = of(p.Tensor.Shape[i])
-			if strides[i] = step; p.Tensor.Strides != nil {
-				strides[i] = of(p.Tensor.Strides[i])
-			}
-			step = shape[i] * strides[i]
-		}
-		if slices.Contains(shape, 0) {
-			continue
-		}
-		if starts := k.starts(); starts != nil && p.Tensor.Grows != nil && p.Tensor.Grows.By < p.Tensor.Grows.Dim {
-			all = append(all, k.grown(p.Tensor, shape, strides, address(p.Tensor), address(starts))...)
-			continue
-		}
-		all = append(all, between(p.Tensor, shape, strides, address(p.Tensor)))
+		step = shape[i] * strides[i]
 	}
-	return all
+	return shape, strides
 }
 
 // between is the memory from the first to the last element of a tensor of such a shape.

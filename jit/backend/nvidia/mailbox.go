@@ -2,79 +2,85 @@ package nvidia
 
 import (
 	"errors"
+	"unsafe"
 
 	"tilec/jit/backend"
 	"tilec/jit/cuda"
 )
 
-// mailbox is a ring of pinned host memory, to which the device copies by itself, with an event for each place.
+// mailbox is pinned host memory, which kernels write at the address that the host reads it at, and an event for each post: a
+// copy would keep the launches behind it waiting, which the next step is.
 type mailbox struct {
 	device *Device
-	size   int
-	ring   []byte
+	data   []byte
+	memory *backend.Memory
 	events []*cuda.Event
-	// posted and taken count copies since the beginning.
+	// posted and taken count since the beginning.
 	posted, taken int
 }
 
-// NewMailbox makes a mailbox for copies of so many bytes, with room for so many.
+// NewMailbox makes a mailbox of so many bytes, for so many posts that nobody has taken.
 func (d *Device) NewMailbox(size, room int) (backend.Mailbox, error) {
-	if err := backend.Usable(d, "GPU.NewMailbox"); err != nil {
+	const call = "GPU.NewMailbox"
+	if err := backend.Usable(d, call); err != nil {
 		return nil, err
 	}
-	b := &mailbox{device: d, size: size}
+	b := &mailbox{device: d}
 	var err error
-	if b.ring, err = d.ctx.AllocHost(size * room); err != nil {
-		return nil, d.meanwhile("GPU.NewMailbox", err)
+	if b.data, err = d.ctx.AllocHost(size); err != nil {
+		return nil, d.meanwhile(call, err)
 	}
+	clear(b.data)
+	b.memory = backend.OnDevice(d, int64(size), uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b.data)))))
 	for range room {
 		e, err := d.ctx.NewOrderEvent()
 		if err != nil {
-			return nil, errors.Join(d.meanwhile("GPU.NewMailbox", err), b.Close())
+			return nil, errors.Join(d.meanwhile(call, err), b.Close())
 		}
 		b.events = append(b.events, e)
 	}
 	return b, nil
 }
 
-// Post queues a copy to the ring's next place and an event behind it, as backend.Mailbox says.
-func (b *mailbox) Post(m *backend.Memory, offset int64) error {
+// Memory is the host's, as backend.Mailbox says.
+func (b *mailbox) Memory() *backend.Memory { return b.memory }
+
+// Post queues an event, as backend.Mailbox says.
+func (b *mailbox) Post() error {
 	const call = "Mailbox.Post"
-	if err := m.Access(b.device, call, offset, int64(b.size)); err != nil {
+	if err := backend.Usable(b.device, call); err != nil {
 		return err
 	}
 	if b.posted-b.taken == len(b.events) {
 		return backend.FullMailbox(len(b.events))
 	}
-	at := b.posted % len(b.events)
-	if err := b.device.stream.CopyToHost(b.ring[at*b.size:(at+1)*b.size], cuda.Ptr(m.Address()+uint64(offset))); err != nil {
+	if err := b.device.queue().Record(b.events[b.posted%len(b.events)]); err != nil {
 		return b.device.meanwhile(call, err)
 	}
 	b.posted++
-	return b.device.meanwhile(call, b.device.stream.Record(b.events[at]))
+	return nil
 }
 
-// Take waits for the event of the oldest copy, as backend.Mailbox says.
+// Take waits for the event of the first post, as backend.Mailbox says.
 func (b *mailbox) Take() ([]byte, error) {
 	if b.posted == b.taken {
 		return nil, backend.EmptyMailbox()
 	}
-	at := b.taken % len(b.events)
-	if err := b.events[at].Synchronize(); err != nil {
+	if err := b.events[b.taken%len(b.events)].Synchronize(); err != nil {
 		return nil, b.device.meanwhile("Mailbox.Take", err)
 	}
 	b.taken++
-	return b.ring[at*b.size : (at+1)*b.size], nil
+	return b.data, nil
 }
 
-// Close waits for copies that are under way, and gives the memory back.
+// Close waits for the work that may write the memory, and gives that and the events back.
 func (b *mailbox) Close() error {
-	if b.device.State() != backend.StateOpen {
+	if b.device.State() != backend.StateOpen || !b.memory.Free(b.device) {
 		return nil
 	}
 	err := b.device.Sync()
 	for _, e := range b.events {
 		err = errors.Join(err, e.Close())
 	}
-	return errors.Join(err, b.device.ctx.FreeHost(b.ring))
+	return errors.Join(err, b.device.ctx.FreeHost(b.data))
 }
