@@ -31,7 +31,7 @@ func (d *tapes) Record(tasks []backend.Task) (backend.Recording, error) {
 		of, err := r.Record(tasks)
 		return &tape{of, d}, err
 	}
-	return &tape{&backend.InOrder{Device: d.Device, Tasks: tasks}, d}, nil
+	return &tape{&jittest.InOrder{Device: d.Device, Tasks: tasks}, d}, nil
 }
 
 type tape struct {

@@ -61,7 +61,7 @@ func (r *recorder) Record(tasks []backend.Task) (backend.Recording, error) {
 		inner, err := d.Record(tasks)
 		return &counted{inner, r}, err
 	}
-	return &counted{&backend.InOrder{Device: r.Device, Tasks: tasks}, r}, nil
+	return &counted{&jittest.InOrder{Device: r.Device, Tasks: tasks}, r}, nil
 }
 
 type counted struct {

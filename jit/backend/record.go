@@ -41,25 +41,6 @@ type Recording interface {
 	Close() error
 }
 
-// InOrder is a recording that gives a device one task after the other.
-type InOrder struct {
-	Device Device
-	Tasks  []Task
-}
-
-// Replay does the tasks.
-func (r *InOrder) Replay(ctx context.Context) error {
-	for i := range r.Tasks {
-		if err := r.Tasks[i].Do(ctx, r.Device); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Close has nothing to give back.
-func (r *InOrder) Close() error { return nil }
-
 // Do gives a device the task.
 func (t *Task) Do(ctx context.Context, d Device) error {
 	switch {
