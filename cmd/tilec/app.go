@@ -87,7 +87,8 @@ A FILE is looked up on disk, then among the sources inside tilec; - is stdin. Wh
 stands for the .tile files in it. The exit code is 1 for an error in an input or a program, 2 for a command line
 that makes no sense.
 
-CUTILE_LOGS prints stages of the compiler to stderr: a comma list of ast, typed, ir, plan, ptx, launch, time, or all.
+CUTILE_LOGS prints stages of the compiler to stderr: a comma list of ast, typed, graph, ir, plan, block, ptx, launch,
+time, or all.
 TILEC_CACHE is the folder of compiled kernels, or "off". NO_COLOR turns colours off.`,
 		Example: `  tilec run gpt.tile --prompt 'JULIET:'
   tilec run std/nn.tile softmax 'x=randn[4,1000]'

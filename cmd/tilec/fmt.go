@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,7 +36,18 @@ exit code is 1.`,
 	cmd.Flags().BoolVarP(&opts.list, "list", "l", false, "print the names of the files whose layout differs, and nothing else")
 	cmd.Flags().BoolVarP(&opts.diff, "diff", "d", false, "print what would change")
 	cmd.Flags().BoolVarP(&opts.write, "write", "w", false, "write the result to the file instead of printing it")
+	a.jsonFlag(cmd.Flags(), "print a JSON object a line for each file")
 	return cmd
+}
+
+// formattedJSON is a line of `tilec fmt --json`: a file, and whether its layout differs or why it has none. Text is the canonical layout, which is
+// left out where -l lists files or -w writes them.
+type formattedJSON struct {
+	File    string          `json:"file"`
+	Changed bool            `json:"changed"`
+	Text    *string         `json:"text,omitempty"`
+	Diff    string          `json:"diff,omitempty"`
+	Errors  json.RawMessage `json:"errors,omitempty"`
 }
 
 func (a *app) fmt(args []string, opts fmtOptions) error {
@@ -55,16 +67,30 @@ func (a *app) fmt(args []string, opts fmtOptions) error {
 		if err == nil {
 			err = a.fmtText(path, text, opts)
 		}
-		if err != nil {
-			// The other files are formatted all the same.
-			a.printError(err)
+		if err != nil { // the other files are formatted all the same
 			failed = true
+			if err := a.printUnformatted(path, err); err != nil {
+				return err
+			}
 		}
 	}
 	if failed {
 		return errReported
 	}
 	return nil
+}
+
+// printUnformatted says why a file is left as it is.
+func (a *app) printUnformatted(path string, why error) error {
+	if !a.json {
+		a.printError(why)
+		return nil
+	}
+	errs, err := jsonErrors(why)
+	if err != nil {
+		return err
+	}
+	return a.printJSON(formattedJSON{File: path, Errors: errs})
 }
 
 // fmtText formats one text.
@@ -74,11 +100,15 @@ func (a *app) fmtText(path string, text []byte, opts fmtOptions) error {
 		return err
 	}
 	changed := formatted != string(text)
-	if opts.list && changed {
+	said := formattedJSON{File: path, Changed: changed}
+	if opts.list && changed && !a.json {
 		fmt.Fprintln(a.stdout, path)
 	}
 	if opts.diff && changed {
-		a.stdout.Write(diff.Diff(path+".orig", text, path, []byte(formatted)))
+		said.Diff = string(diff.Diff(path+".orig", text, path, []byte(formatted)))
+		if !a.json {
+			fmt.Fprint(a.stdout, said.Diff)
+		}
 	}
 	if opts.write && changed {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +119,13 @@ func (a *app) fmtText(path string, text []byte, opts fmtOptions) error {
 		}
 	}
 	if !opts.list && !opts.diff && !opts.write {
-		fmt.Fprint(a.stdout, formatted)
+		said.Text = &formatted
+		if !a.json {
+			fmt.Fprint(a.stdout, formatted)
+		}
+	}
+	if a.json {
+		return a.printJSON(said)
 	}
 	return nil
 }

@@ -39,6 +39,9 @@ Nothing of the file is executed: what is more than tensors, numbers, texts, list
 			if err != nil {
 				return err
 			}
+			if a.json {
+				return a.printJSON(importJSON{out, s.Layers, s.Heads, s.Width, s.Context, s.Vocabulary, s.Activation, s.Tied, s.ZeroBiases, s.Tokenizer})
+			}
 			a.say("%s: %d layers, %d heads, width %d, context %d, vocabulary %d, activation %s", out, s.Layers, s.Heads, s.Width, s.Context, s.Vocabulary, s.Activation)
 			if s.ZeroBiases {
 				a.say("the source has no biases: they are zeros")
@@ -57,5 +60,21 @@ Nothing of the file is executed: what is more than tensors, numbers, texts, list
 	f.IntVar(&o.Heads, "heads", 0, "the number of attention heads, where PATH does not say it")
 	f.StringVar(&o.Activation, "activation", "", "the function in the feed-forward layers, as config.json names it: gelu, gelu_new, ...")
 	f.StringVar(&o.Tokenizer, "tokenizer", "", "a folder whose tokenizer is copied, or that has nanoGPT's meta.pkl; PATH's folder when it is left out")
+	a.jsonFlag(f, "print one JSON object about what was written instead of text")
 	return cmd
+}
+
+// importJSON is what `tilec import --json` prints: the folder and the model in it. ZeroBiases says that the source has no biases, and Tokenizer is the folder
+// from which the tokenizer was copied.
+type importJSON struct {
+	Folder     string `json:"folder"`
+	Layers     int    `json:"layers"`
+	Heads      int    `json:"heads"`
+	Width      int    `json:"width"`
+	Context    int    `json:"context"`
+	Vocabulary int    `json:"vocabulary"`
+	Activation string `json:"activation"`
+	Tied       bool   `json:"tied"`
+	ZeroBiases bool   `json:"zero_biases"`
+	Tokenizer  string `json:"tokenizer,omitempty"`
 }

@@ -40,7 +40,13 @@ GPU. The files are in its list of examples, beside the standard library; nothing
 		},
 	}
 	cmd.Flags().IntVar(&port, "port", 0, "of the page; 0 for any that is free")
+	a.jsonFlag(cmd.Flags(), "print the address as a JSON object")
 	return cmd
+}
+
+// servedJSON is what `tilec playground --json` prints once the page is served.
+type servedJSON struct {
+	Address string `json:"address"`
 }
 
 func (a *app) playground(args []string, port int) error {
@@ -74,7 +80,11 @@ func (a *app) playground(args []string, port int) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	return s.Serve(ctx, l, func(address string) {
-		fmt.Fprintln(a.stdout, address)
+		if a.json {
+			_ = a.printJSON(servedJSON{address})
+		} else {
+			fmt.Fprintln(a.stdout, address)
+		}
 		a.say("open this address in a browser on this machine; Ctrl-C ends")
 	})
 }

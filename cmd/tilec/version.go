@@ -11,15 +11,32 @@ import (
 )
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of tilec and how it was built",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if a.json {
+				commit, changed := builtFrom()
+				return a.printJSON(versionJSON{jit.Version, commit, changed, runtime.Version(), runtime.GOOS, runtime.GOARCH})
+			}
 			fmt.Fprintln(a.stdout, versionText())
 			return nil
 		},
 	}
+	a.jsonFlag(cmd.Flags(), "print one JSON object instead of text")
+	return cmd
+}
+
+// versionJSON is what `tilec version --json` prints.
+type versionJSON struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	// Changed: the files were not as the commit has them.
+	Changed bool   `json:"changed,omitempty"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
 }
 
 // versionText is the version of tilec, and how it was built.
@@ -27,23 +44,31 @@ func versionText() string {
 	return fmt.Sprintf("tilec %s%s, %s %s/%s", jit.Version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// revision is the commit that the binary was built from, where the build knows it.
+// revision is the commit that the binary was built from, in brackets, where the build knows it.
 func revision() string {
+	commit, changed := builtFrom()
+	switch {
+	case commit == "":
+		return ""
+	case changed:
+		return fmt.Sprintf(" (%.12s with changes)", commit)
+	}
+	return fmt.Sprintf(" (%.12s)", commit)
+}
+
+// builtFrom is the commit that the binary was built from, where the build knows it, and whether files were changed since.
+func builtFrom() (commit string, changed bool) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return ""
+		return "", false
 	}
-	commit, dirty := "", ""
 	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
+		switch s.Key {
+		case "vcs.revision":
 			commit = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = " with changes"
+		case "vcs.modified":
+			changed = s.Value == "true"
 		}
 	}
-	if commit == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (%.12s%s)", commit, dirty)
+	return commit, changed
 }

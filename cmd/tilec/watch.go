@@ -41,7 +41,14 @@ again whenever the file, or one that it imports, changes, until Ctrl-C ends it.`
 		RunE:              func(_ *cobra.Command, args []string) error { return a.watch(args[0], opts) },
 	}
 	opts.flags(cmd.Flags(), "cpu")
+	a.jsonFlag(cmd.Flags(), "print JSON for each round, what there is to report and what the tests gave")
 	return cmd
+}
+
+// roundJSON begins a round of `tilec watch --json`.
+type roundJSON struct {
+	Watched string `json:"watched"`
+	Time    string `json:"time"`
 }
 
 // watch checks and tests a file whenever it changes.
@@ -87,7 +94,13 @@ func (a *app) watchUntil(ctx context.Context, path string, opts testOptions) err
 // checkAndTest is one round. What is wrong with the sources or a test is reported; an error is one that ends the watch.
 func (a *app) checkAndTest(path string, opts testOptions) (err error) {
 	a.sources = map[string][]byte{}
-	fmt.Fprintf(a.stdout, "--- %s  %s\n", time.Now().Format(time.TimeOnly), path)
+	if a.json {
+		if err := a.printJSON(roundJSON{path, time.Now().Format(time.RFC3339)}); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.stdout, "--- %s  %s\n", time.Now().Format(time.TimeOnly), path)
+	}
 	if err = a.check([]string{path}, false); err == nil {
 		err = a.test([]string{path}, opts)
 	}
