@@ -99,11 +99,12 @@ func (c at) stepTime(steps, busy float64) float64 {
 	return step
 }
 
-// oneEach reports products by warpgroups that give most multiprocessors one tile and none of them two: nothing else covers what a block waits for. (Fewer tiles have their depth
-// shared instead, and convolutions have not been timed so.)
+// oneEach reports products by warpgroups that give multiprocessors one tile and none of them two: nothing else covers what a block waits for. Where fewer than half of them have
+// one, it is so of f32, whose depth is too short to be shared (an H200, 256x768x768 by 48 tiles of 64x64: 10.0 us with 8 stages of 32, 11.1 with 3 of 128); such products of other
+// types, and convolutions, have not been timed so.
 func (c at) oneEach() bool {
 	n := c.blocks()
-	return c.allByWarpgroups() && c.loadsOperands() && !c.manyMatrixAxes() && c.sharing() == 1 && n <= c.sms() && 2*n > c.sms()
+	return c.allByWarpgroups() && c.loadsOperands() && !c.manyMatrixAxes() && c.sharing() == 1 && n <= c.sms() && (2*n > c.sms() || c.fromRegisters())
 }
 
 // coversNothing reports such products, and those of which no multiprocessor has more than a part of a tile, whose depth two blocks share (an H200, 256x3072x768: of bf16 10.2 us with
