@@ -11,9 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/block"
 	"tilec/jit/bug"
 	"tilec/jit/compile"
 	"tilec/jit/ir"
+	"tilec/jit/ptx"
 	"tilec/jit/spec"
 	"tilec/jit/target"
 	"tilec/stdlib"
@@ -107,10 +109,50 @@ func renumbered(text string) string {
 	})
 }
 
+// The text of a block program becomes the code of the kernel that it was printed of, whatever was pinned.
+func TestGoesOnFromBlockPrograms(t *testing.T) {
+	for name, s := range specs(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, machine := range []string{"sm_90a", "sm_80"} {
+				to, err := target.Find(machine)
+				require.NoError(t, err)
+				for _, pins := range []map[string]int64{nil, {"occupancy": 2}, {"persist": 1}} {
+					if testing.Short() && pins != nil {
+						continue
+					}
+					pinned := *s
+					pinned.Pins = pins
+					direct, err := compile.Lower(&pinned, to, nil)
+					if err != nil {
+						continue // it has no plan there
+					}
+					decided, err := direct.BlockProgram()
+					require.NoError(t, err)
+					text := decided.String()
+					programs, err := block.ParseAll("printed", "// block: "+name+"\n"+text+text)
+					require.NoError(t, err)
+					require.Len(t, programs, 2)
+					for _, p := range programs {
+						m, err := ptx.Write(p)
+						require.NoError(t, err)
+						assert.Equal(t, code(t, direct), codeOf(m.Text), "%s with %v", machine, pins)
+						assert.Equal(t, text, p.String())
+					}
+				}
+			}
+		})
+	}
+}
+
 // code is PTX without what says where it comes from.
 func code(t *testing.T, l *compile.Lowered) string {
 	text, err := l.PTX()
 	require.NoError(t, err)
+	return codeOf(text)
+}
+
+func codeOf(text string) string {
 	var kept []string
 	for _, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut(line, "//")

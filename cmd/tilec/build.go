@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilec/jit"
+	"tilec/jit/block"
 	"tilec/jit/compile"
 	"tilec/jit/file"
 	"tilec/jit/graph"
@@ -27,7 +28,7 @@ import (
 // buildOptions are the flags of `tilec build`.
 type buildOptions struct {
 	emit, target, kernel, out, bundle, precision, dumpAfter string
-	// from is what the file holds: tile or ir.
+	// from is what the file holds: tile, ir or block.
 	from string
 	// given names the flags that the command line sets.
 	given map[string]bool
@@ -41,6 +42,8 @@ type emission struct {
 	// kernel lists one kernel; passes does so from its specialisation.
 	kernel func(l *compile.Lowered) (lang.Listing, error)
 	passes func(s *spec.Spec, t target.Machine) (lang.Listing, error)
+	// block lists a block program that was read.
+	block func(p *block.Program) (lang.Listing, error)
 	// graph lists a graph, from its launches before any pass and behind each.
 	graph func(forms []stage.Form) lang.Listing
 }
@@ -51,10 +54,12 @@ var emissions = []emission{
 	{name: "typed", about: "the typed program", file: listTyped},
 	{name: "graph", about: "the launches of a graph that is bound to sizes, before and after each pass that changes them", graph: listForms},
 	{name: "passes", about: "the tile IR as it is built, and what each pass changes of it; of a graph that --kernel names, its launches likewise", passes: listPasses, graph: stage.Differences},
-	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *compile.Lowered) (lang.Listing, error) { return l.Func.Listing(), nil }},
+	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *compile.Lowered) (lang.Listing, error) { return l.Func.Listing(), nil },
+		block: func(p *block.Program) (lang.Listing, error) { return p.Func.Listing(), nil }},
 	{name: "plan", about: "what the planner chose, and why", kernel: listPlan},
-	{name: "block", about: "the IR with what is decided of a block of threads: layouts, instructions of products, loads that run ahead", kernel: listBlock},
-	{name: "ptx", about: "the PTX module", kernel: stage.PTX},
+	{name: "block", about: "the IR with what is decided of a block of threads: layouts, instructions of products, loads that run ahead", kernel: listBlock,
+		block: func(p *block.Program) (lang.Listing, error) { return p.Listing(), nil }},
+	{name: "ptx", about: "the PTX module", kernel: stage.PTX, block: stage.PTXOfBlock},
 }
 
 func (a *app) buildCommand() *cobra.Command {
@@ -89,7 +94,8 @@ of its @sizes. Its passes, which make fewer launches and smaller ones:
   tilec build --emit=ir --target=cpu std/nn.tile --out ir/
   tilec build --emit=graph model.tile --kernel forward B=1 S=1 T=bf16
   tilec build --emit=cubin --bundle kernels/ std/nn.tile --kernel softmax M=1024 N=768 T=bf16
-  tilec build --from=ir softmax.ir N=768 BM=64 --emit=plan`,
+  tilec build --from=ir softmax.ir N=768 BM=64 --emit=plan
+  tilec build --from=block softmax.block`,
 		Args:              atLeastOne("a .tile file to build"),
 		ValidArgsFunction: sourceFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -104,14 +110,16 @@ of its @sizes. Its passes, which make fewer launches and smaller ones:
 				return a.build(source(args[0]), args[1:], o)
 			case o.from == "ir":
 				return a.buildFromIR(source(args[0]), args[1:], o)
+			case o.from == "block":
+				return a.buildFromBlock(source(args[0]), args[1:], o)
 			}
-			return usageError{fmt.Errorf("unknown form %q to build from: known are tile, ir", o.from)}
+			return usageError{fmt.Errorf("unknown form %q to build from: known are tile, ir, block", o.from)}
 		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.emit, "emit", "ptx", "the stage: "+strings.Join(names, ", ")+"; with --bundle, ptx or cubin")
-	f.StringVar(&o.from, "from", "tile", "what FILE holds: tile, or ir to go on from IR that --emit=ir or --dump-after printed, or from the folder of the report of a compiler bug")
+	f.StringVar(&o.from, "from", "tile", "what FILE holds: tile, ir to go on from IR that --emit=ir or --dump-after printed, or from the folder of the report of a compiler bug, or block to go on from what --emit=block printed, in which nothing is decided anew")
 	f.StringVar(&o.target, "target", target.Default, "what to compile for: "+newestFirst(target.Names()))
 	f.StringVar(&o.kernel, "kernel", "", "only the kernel of this name, or the graph")
 	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
@@ -179,11 +187,6 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	if o.precision, err = precisionOf(o.precision); err != nil {
 		return err
 	}
-	if o.out != "" {
-		if err := file.MakeFolder(o.out); err != nil {
-			return err
-		}
-	}
 	if o.dumpAfter != "" {
 		if err := a.logs.DumpAfter(o.dumpAfter); err != nil {
 			return usageError{fmt.Errorf("--dump-after: %w", err)}
@@ -231,6 +234,9 @@ func (a *app) deliver(made built, out string) error {
 		a.say("tilec: left out %s: %s", l.Name, l.Reason)
 	}
 	if out != "" {
+		if err := file.MakeFolder(out); err != nil {
+			return err
+		}
 		if err := writeUnits(out, made.Stage, made.Units); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"tilec/jit/bug"
@@ -72,7 +73,6 @@ func (a *app) buildFromIR(path string, texts []string, o buildOptions) error {
 		return err
 	}
 	var units []unit
-	used := map[string]int{}
 	for _, f := range in.kernels {
 		if o.kernel != "" && f.Name != o.kernel {
 			continue
@@ -85,16 +85,21 @@ func (a *app) buildFromIR(path string, texts []string, o buildOptions) error {
 		if err != nil {
 			return err
 		}
-		name := f.Name
-		if used[name]++; used[name] > 1 { // one kernel after several passes
-			name = fmt.Sprintf("%s-%d", f.Name, used[f.Name])
-		}
-		units = append(units, unitOf(name, listing, nil))
+		units = append(units, unitOf(another(units, f.Name), listing, nil))
 	}
 	if len(units) == 0 {
 		return fmt.Errorf("%s: there is no kernel %s: the first is %s", path, o.kernel, in.kernels[0].Name)
 	}
 	return a.deliver(built{Stage: form.name, Units: units}, o.out)
+}
+
+// another is the name of one more unit: with a number where others are of that kernel, as of one after several passes.
+func another(units []unit, kernel string) string {
+	name := kernel
+	for n := 2; slices.ContainsFunc(units, func(u unit) bool { return u.Name == name }); n++ {
+		name = fmt.Sprintf("%s-%d", kernel, n)
+	}
+	return name
 }
 
 // readIR reads IR with what stands above it.

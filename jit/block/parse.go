@@ -23,14 +23,37 @@ func Parse(name, text string) (*Program, error) {
 	return p, nil
 }
 
+// ParseAll reads the programs of a text, one or more, as `tilec build --emit=block` prints those of a file.
+func ParseAll(name, source string) (all []*Program, err error) {
+	err = ir.ParseAllNoted(name, source, func() ir.Notes {
+		t := newText()
+		all = append(all, t.Program)
+		return ir.Notes{Note: t.note, Whole: t.finish}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		if err := p.Verify(); err != nil {
+			return nil, fmt.Errorf("%s: kernel %s: %w", name, p.Func.Name, err)
+		}
+	}
+	return all, nil
+}
+
 // parse reads a program without verifying it.
 func parse(name, source string) (*Program, error) {
-	t := &text{Program: newProgram(Settings{}, target.Machine{}), byName: map[string]*Tile{}}
+	t := newText()
 	_, err := ir.ParseNoted(name, source, t.note, t.finish)
 	if err != nil {
 		return nil, err
 	}
 	return t.Program, nil
+}
+
+// newText is a text to read a program from.
+func newText() *text {
+	return &text{Program: newProgram(Settings{}, target.Machine{}), byName: map[string]*Tile{}}
 }
 
 // note reads a note about an operation, or about the kernel.

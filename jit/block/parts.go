@@ -21,6 +21,7 @@ func (t *text) settings() {
 	unless(t, "private", &s.MostPrivate, 0)
 	unless(t, "producer", &s.Producer, 0)
 	unless(t, "resident", &s.Resident, 0)
+	unless(t, "occupancy", &s.Occupancy, 0)
 	unless(t, "persist", &s.Persist, 0)
 	unless(t, "wgmma", &s.Wgmma, 0)
 	if t.here("forms", len(s.Forms) > 0) {

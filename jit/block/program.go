@@ -34,6 +34,8 @@ type Settings struct {
 	// Producer is how many warps beside those that compute do nothing but copy, 1 or 4, where it is pinned; Resident the blocks of
 	// a multiprocessor that the plan counts on. 0 where nothing is said.
 	Producer, Resident int
+	// Occupancy is the blocks that share a multiprocessor where that is pinned: the assembler is held to it.
+	Occupancy int
 	// Persist is with how many teams of warps blocks go through tiles, where they are to; 0 for a block for each tile.
 	Persist int
 	// Wgmma is which products are by wgmma: WgmmaNever, WgmmaAlways, or 0 for those that are faster by it.

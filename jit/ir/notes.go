@@ -14,8 +14,6 @@ import (
 // is called with the kernel. Errors, also those that either of them gives the Reader, name the place as `name:line:col`.
 func ParseNoted(name, text string, note func(r *Reader, about *Op), whole func(r *Reader, f *Func)) (f *Func, err error) {
 	p := newParser(name, text)
-	r := &Reader{p}
-	p.note = func(about *Op) { note(r, about) }
 	defer func() {
 		if err != nil {
 			f = nil
@@ -23,15 +21,41 @@ func ParseNoted(name, text string, note func(r *Reader, about *Op), whole func(r
 	}()
 	defer p.catch(&err)
 	p.next()
+	err = p.noted(Notes{note, whole}, true)
+	return p.f, err
+}
+
+// Notes read the notes of one kernel, as ParseNoted has them.
+type Notes struct {
+	Note  func(r *Reader, about *Op)
+	Whole func(r *Reader, f *Func)
+}
+
+// ParseAllNoted reads the kernels of a text, one or more, as ParseNoted reads one; begin is called before each.
+func ParseAllNoted(name, text string, begin func() Notes) (err error) {
+	p := newParser(name, text)
+	defer p.catch(&err)
+	for p.next(); ; {
+		p.reset()
+		if err := p.noted(begin(), false); err != nil || p.tok.kind == tokEnd {
+			return err
+		}
+	}
+}
+
+// noted reads a kernel with notes, which may be all of the text.
+func (p *parser) noted(n Notes, all bool) error {
+	r := &Reader{p}
+	p.note = func(about *Op) { n.Note(r, about) }
 	p.kernel()
-	if p.tok.kind != tokEnd {
+	if all && p.tok.kind != tokEnd {
 		p.fail("%s after the kernel", p.tok)
 	}
 	if err := Verify(p.f); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", p.file, err)
 	}
-	whole(r, p.f)
-	return p.f, nil
+	n.Whole(r, p.f)
+	return nil
 }
 
 // notes reads the notes about an operation, or about the kernel, and reports that there were any.

@@ -462,12 +462,17 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 			if c.byWarpgroups(s.op) {
 				rate /= c.together(resident)
 			}
-			e.compute += 2 * n * padding / rate / e.waves
+			multiplied := 2 * n * padding / rate / e.waves
 			each := n * bytes / (full * t.SharedBytesPerClock * t.Clock)
 			if c.oneEach() && c.fromRegisters() && c.warps < 4*warpgroupsBusy {
 				each /= oneFromRegisters
 			}
-			e.shared += each
+			// What one of several products waits for, what another leaves over does not make up for: queries of 64 rows by keys of 64 columns take longer to be read than to be
+			// multiplied, weights of 64 rows by values of 128 columns do not (see rowPasses).
+			if c.products > 1 && c.byWarpgroups(s.op) {
+				multiplied = max(multiplied, each)
+			}
+			e.compute, e.shared = e.compute+multiplied, e.shared+each
 			continue
 		}
 		if len(s.axes) == 0 {

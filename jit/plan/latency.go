@@ -28,13 +28,18 @@ func (c at) latency(e *estimate, resident int64, busy float64) float64 {
 	}
 	over := 0.0
 	if t.Has(target.Wgmma) && resident > 1 && c.contracts && c.loadsOperands() {
-		over = float64((waves - 1) * t.TurnoverTime)
-		if resident == 2 { // two go in step, and store at the same time; of three, no such time was seen (an H200, convolutions of f32)
+		over = float64((waves-1)*t.TurnoverTime*inStep) / float64(resident)
+		if resident == inStep { // two go in step, and store at the same time; of three, no such time was seen (an H200, convolutions of f32)
 			over += max(c.multiplying(e)+float64((waves-1)*float64(resident)*c.storedByThreads())-busy, 0)
 		}
 	}
 	return max(chain, float64(waves*chain)-hidden+busy/float64(resident)-busy) + over + c.unhidden(e)
 }
+
+// inStep is how many blocks of a multiprocessor go in step, and store and start at about the same time: target.TurnoverTime is that of two. While two of more do, the others multiply
+// (an H200, 4,096 products of 32x32x32 of f32, nine blocks of one a multiprocessor: 18.5 us; seven of two 19.6, four of four 20.4, two of eight 20.7 - with the whole of that time for
+// each wave of blocks those of four were predicted to be the fastest).
+const inStep = 2
 
 // chained is how many steps of loops a block does one after the other, and how often it starts a loop.
 func (c at) chained() (steps, starts float64) {
@@ -99,11 +104,12 @@ func (c at) stepTime(steps, busy float64) float64 {
 	return step
 }
 
-// oneEach reports products by warpgroups that give most multiprocessors one tile and none of them two: nothing else covers what a block waits for. (Fewer tiles have their depth
-// shared instead, and convolutions have not been timed so.)
+// oneEach reports products by warpgroups that give multiprocessors one tile and none of them two: nothing else covers what a block waits for. Where fewer than half of them have
+// one, it is so of f32, whose depth is too short to be shared (an H200, 256x768x768 by 48 tiles of 64x64: 10.0 us with 8 stages of 32, 11.1 with 3 of 128); such products of other
+// types, and convolutions, have not been timed so.
 func (c at) oneEach() bool {
 	n := c.blocks()
-	return c.allByWarpgroups() && c.loadsOperands() && !c.manyMatrixAxes() && c.sharing() == 1 && n <= c.sms() && 2*n > c.sms()
+	return c.allByWarpgroups() && c.loadsOperands() && !c.manyMatrixAxes() && c.sharing() == 1 && n <= c.sms() && (2*n > c.sms() || c.fromRegisters())
 }
 
 // coversNothing reports such products, and those of which no multiprocessor has more than a part of a tile, whose depth two blocks share (an H200, 256x3072x768: of bf16 10.2 us with

@@ -123,6 +123,7 @@ type step struct {
 // is loaded anew at each step of a loop over one of the axes in over.
 type operand struct {
 	tile
+	value *ir.Value
 	// name is what a person calls it: the tensor that it is loaded from, or the value.
 	name   string
 	inLoop bool
@@ -279,7 +280,7 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, loops []*ir.Op) {
 	for _, v := range op.Args[:2] {
 		loaded := v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(b.Ops, v.Def)
 		constant := v.Def != nil && v.Def.Code == lang.OpLoad && v.Def.Tensor.Constant
-		m.operands = append(m.operands, operand{m.tile(v), operandName(v), loaded && inLoop, inLoop, constant, m.places(op.Over), op, loops})
+		m.operands = append(m.operands, operand{m.tile(v), v, operandName(v), loaded && inLoop, inLoop, constant, m.places(op.Over), op, loops})
 		if v.Def != nil && v.Def.Code == lang.OpLoad {
 			m.latency = max(m.latency, int(v.Def.Hint.Latency))
 		}

@@ -150,7 +150,7 @@ func interpret(t *testing.T, f *ir.Func, p plan.Plan, tensors [][]byte, scalars 
 	read, err := block.Parse(f.Name, program.String())
 	require.NoError(t, err)
 	code := func(program *block.Program) string {
-		k := newKernel(program, &p, m)
+		k := newKernel(program, "")
 		k.lower()
 		return k.module().Text
 	}

@@ -15,7 +15,7 @@ func (k *kernel) eviction(op *ir.Op, mnemonic string) string {
 	}
 	late := ""
 	switch {
-	case h.Latency > 1 && k.plan.Stages < 2:
+	case h.Latency > 1 && k.Stages < 2:
 		late = "the latency has no effect: the plan has one stage"
 	case h.Latency > 1:
 		late = "the latency has no effect: no loop loads it for a contraction that could run ahead"

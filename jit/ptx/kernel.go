@@ -6,9 +6,7 @@ import (
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
-	"tilec/jit/plan"
 	"tilec/jit/ptx/asm"
-	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -16,7 +14,8 @@ import (
 type kernel struct {
 	// Program is what has been decided.
 	*block.Program
-	plan *plan.Plan
+	// from is what the kernel is made of, as its module says.
+	from string
 	a    *asm.Builder
 
 	// sharing is the loop around over an axis that blocks of a cluster divide.
@@ -84,9 +83,9 @@ type scope struct {
 	mark   int // top of the shared arena when the scope began
 }
 
-func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
+func newKernel(decided *block.Program, from string) *kernel {
 	k := &kernel{
-		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{}, begun: map[*ir.Op]*pipeline{}, arriving: map[*ir.Op]arriving{},
+		Program: decided, from: from, a: asm.New(decided.Target), produced: map[*ir.Op]*pipeline{}, begun: map[*ir.Op]*pipeline{}, arriving: map[*ir.Op]arriving{},
 		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
 		kept: map[*ir.Tensor]int{}, counters: map[*block.RowCopy]int{}, copied: map[*ir.Op]*ir.Op{},
 		private: map[*ir.Tensor]buffer{}, beside: map[*ir.Op]*sharedTile{},

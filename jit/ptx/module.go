@@ -89,23 +89,47 @@ func failf(format string, args ...any) { panic(failure{fmt.Errorf(format, args..
 // target. It fails when the plan does not fit the target, naming what takes the room; what fails
 // for another reason is a *bug.Error.
 func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case failure:
-			m, err = nil, fmt.Errorf("kernel %s for %s: %w", f.Name, t.Name, r.err)
-		default:
-			b := bug.Recovered("ptx", r)
-			m, err = nil, b
-			if b.Kernel == "" && f != nil {
-				b.Kernel = f.Name
-			}
+	defer caught(f, t, &m, &err)
+	mustTakePTX(t)
+	decided, err := Decide(f, p, t)
+	if err != nil {
+		panic(failure{err})
+	}
+	return written(decided, fmt.Sprint("plan ", p)), nil
+}
+
+// Write makes PTX of a block program, such as block.ParseAll reads: nothing is decided anew. It fails as Compile does.
+func Write(p *block.Program) (m *Module, err error) {
+	defer caught(p.Func, p.Target, &m, &err)
+	mustTakePTX(p.Target)
+	return written(p, "of a block program"), nil
+}
+
+// caught makes of a panic the error of a kernel that could not be compiled.
+func caught(f *ir.Func, t target.Machine, m **Module, err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case failure:
+		*m, *err = nil, fmt.Errorf("kernel %s for %s: %w", f.Name, t.Name, r.err)
+	default:
+		b := bug.Recovered("ptx", r)
+		*m, *err = nil, b
+		if b.Kernel == "" && f != nil {
+			b.Kernel = f.Name
 		}
-	}()
+	}
+}
+
+func mustTakePTX(t target.Machine) {
 	if !t.TakesPTX() {
 		failf("target %s has no PTX backend: it needs compute capability %s or more", t.Name, target.GPUs()[0].ComputeCapability())
 	}
-	k := lowered(f, p, t)
+}
+
+// written is the module of a block program; from says in it what it is made of.
+func written(decided *block.Program, from string) *Module {
+	k := newKernel(decided, from)
+	k.lower()
 	k.checkShared()
 	// A block program that waits wrongly would hang or give other numbers: here it is an error that names the act.
 	if err := k.Verify(); err != nil {
@@ -115,26 +139,15 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 	if err := k.a.Check(k.producer); err != nil {
 		panic(err)
 	}
-	return k.module(), nil
+	return k.module()
 }
 
 // Decide decides what Compile makes instructions of.
 func Decide(f *ir.Func, p *plan.Plan, t target.Machine) (*block.Program, error) {
 	return block.Decide(expandTopK(f, p.Forms["selection"]), block.Settings{
-		Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster, Producer: p.Producer, Persist: p.Persist, Resident: max(p.Resident, p.Occupancy),
+		Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster, Producer: p.Producer, Persist: p.Persist, Resident: max(p.Resident, p.Occupancy), Occupancy: p.Occupancy,
 		Wgmma: p.Wgmma, MostPrivate: p.Private, Forms: p.Forms,
 	}, t)
-}
-
-// lowered is a kernel in instructions.
-func lowered(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
-	decided, err := Decide(f, p, t)
-	if err != nil {
-		panic(failure{err})
-	}
-	k := newKernel(decided, p, t)
-	k.lower()
-	return k
 }
 
 // identifier makes a PTX identifier of a name of the language. Different names
@@ -209,11 +222,11 @@ func (k *kernel) module() *Module {
 		Grid: k.Func.Grid(), Params: k.Func.Params(), Maps: k.Maps,
 	}
 	text := asm.Kernel{
-		About: []string{k.Func.Name, fmt.Sprint("plan ", k.plan)}, Target: k.Target.Name, Name: m.Entry,
-		Threads: m.Threads, Occupancy: k.plan.Occupancy, Cluster: m.Cluster,
+		About: []string{k.Func.Name, k.from}, Target: k.Target.Name, Name: m.Entry,
+		Threads: m.Threads, Occupancy: k.Occupancy, Cluster: m.Cluster,
 	}
-	if k.plan.Occupancy == 0 && k.ByWarpgroups() {
-		text.Occupancy = k.plan.Resident
+	if k.Occupancy == 0 && k.ByWarpgroups() {
+		text.Occupancy = k.Resident
 	}
 	if k.Tiles != nil {
 		m.Most = k.Tiles.Blocks

@@ -64,7 +64,7 @@ const hopeless = 16
 
 // checkShared fails when the plan takes more shared memory than it may.
 func (k *kernel) checkShared() {
-	if limit := k.plan.SharedLimit(k.Target); k.arena.Peak > limit {
+	if limit := int(k.Target.SharedShare(k.Occupancy)); k.arena.Peak > limit {
 		panic(failure{&plan.SharedError{Need: k.arena.Peak, Have: limit, Buffers: k.arena.names}})
 	}
 }

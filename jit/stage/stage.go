@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"tilec/jit/block"
 	"tilec/jit/compile"
 	"tilec/jit/ir"
+	"tilec/jit/ptx"
 	"tilec/lang"
 )
 
@@ -17,6 +19,15 @@ var (
 	ptxPlace    = regexp.MustCompile(`^\s*\.loc (\d+) (\d+)`)
 	machineLine = regexp.MustCompile(`^\s*//## File "(.*)", line (\d+)`)
 )
+
+// PTXOfBlock is the PTX module of a block program, whose text knows no sources.
+func PTXOfBlock(p *block.Program) (lang.Listing, error) {
+	m, err := ptx.Write(p)
+	if err != nil {
+		return nil, err
+	}
+	return lang.NewListing(m.Text, nil), nil
+}
 
 // PTX is a kernel's PTX module, or the error of a target that has none.
 func PTX(l *compile.Lowered) (lang.Listing, error) {
