@@ -28,7 +28,10 @@ func (c at) latency(e *estimate, resident int64, busy float64) float64 {
 	}
 	over := 0.0
 	if t.Has(target.Wgmma) && resident > 1 && c.contracts && c.loadsOperands() {
-		over = float64((waves-1)*t.TurnoverTime*inStep) / float64(resident)
+		over = float64((waves - 1) * t.TurnoverTime)
+		if !c.allByWarpgroups() {
+			over *= inStep / float64(resident)
+		}
 		if resident == inStep { // two go in step, and store at the same time; of three, no such time was seen (an H200, convolutions of f32)
 			over += max(c.multiplying(e)+float64((waves-1)*float64(resident)*c.storedByThreads())-busy, 0)
 		}
@@ -36,9 +39,9 @@ func (c at) latency(e *estimate, resident int64, busy float64) float64 {
 	return max(chain, float64(waves*chain)-hidden+busy/float64(resident)-busy) + over + c.unhidden(e)
 }
 
-// inStep is how many blocks of a multiprocessor go in step, and store and start at about the same time: target.TurnoverTime is that of two. While two of more do, the others multiply
-// (an H200, 4,096 products of 32x32x32 of f32, nine blocks of one a multiprocessor: 18.5 us; seven of two 19.6, four of four 20.4, two of eight 20.7 - with the whole of that time for
-// each wave of blocks those of four were predicted to be the fastest).
+// inStep is how many blocks of a multiprocessor go in step, and store and start at about the same time: target.TurnoverTime is that of two. While two of more do, the others multiply:
+// of products by mma.sync the rest is hidden (an H200, 4,096 products of 32x32x32 of f32, nine blocks of one a multiprocessor: 18.5 us; seven of two 19.6, four of four 20.4, two of eight
+// 20.7 - with the whole of that time for each wave of blocks those of four were predicted to be the fastest). Of those by warpgroups three blocks and more have not been timed beside two.
 const inStep = 2
 
 // chained is how many steps of loops a block does one after the other, and how often it starts a loop.
