@@ -30,7 +30,7 @@ func (c at) latency(e *estimate, resident int64, busy float64) float64 {
 	if t.Has(target.Wgmma) && resident > 1 && c.contracts && c.loadsOperands() {
 		over = float64((waves - 1) * t.TurnoverTime)
 		if !c.allByWarpgroups() {
-			over *= inStep / float64(resident)
+			over = float64(over * inStep / float64(resident))
 		}
 		if resident == inStep { // two go in step, and store at the same time; of three, no such time was seen (an H200, convolutions of f32)
 			over += max(c.multiplying(e)+float64((waves-1)*float64(resident)*c.storedByThreads())-busy, 0)
