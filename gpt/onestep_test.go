@@ -17,33 +17,6 @@ import (
 	"tilec/lang"
 )
 
-// tapes is a device that keeps what it records, and counts recordings and replays. Where the device in it cannot record, its recordings give
-// it one task after the other.
-type tapes struct {
-	jit.Device
-	recorded [][]backend.Task
-	replayed int
-}
-
-func (d *tapes) Record(tasks []backend.Task) (backend.Recording, error) {
-	d.recorded = append(d.recorded, tasks)
-	if r, ok := d.Device.(backend.Recorder); ok {
-		of, err := r.Record(tasks)
-		return &tape{of, d}, err
-	}
-	return &tape{&jittest.InOrder{Device: d.Device, Tasks: tasks}, d}, nil
-}
-
-type tape struct {
-	backend.Recording
-	of *tapes
-}
-
-func (t *tape) Replay(ctx context.Context) error {
-	t.of.replayed++
-	return t.Recording.Replay(ctx)
-}
-
 // nano puts a small model with random weights on a device, with the log of its launches.
 func nano(t *testing.T, d jit.Device) (*Model, *strings.Builder) {
 	t.Helper()
@@ -70,7 +43,7 @@ var samplings = []Sampling{{TopP: 1}, {Temperature: 0.8, TopP: 1}, {Temperature:
 // Each token of a text but the first is one replay of one recording, of which the log says so.
 func TestATokenIsOneReplay(t *testing.T) {
 	for _, s := range samplings {
-		d := &tapes{Device: jittest.Device(t)}
+		d := &jittest.Recorder{Device: jittest.Device(t)}
 		m, log := nano(t, d)
 		const tokens = 6
 		n := 0
@@ -79,8 +52,8 @@ func TestATokenIsOneReplay(t *testing.T) {
 			return true, nil
 		}))
 		assert.Equal(t, tokens, n)
-		require.Len(t, d.recorded, 1, "the second step is recorded")
-		assert.Equal(t, tokens-2, d.replayed, "the second step and those behind it")
+		require.Len(t, d.Recorded, 1, "the second step is recorded")
+		assert.Equal(t, tokens-2, d.Replayed, "the second step and those behind it")
 		name := "forward and choose"
 		if s.Temperature == 0 {
 			name = "forward and choose_likeliest"
@@ -91,7 +64,7 @@ func TestATokenIsOneReplay(t *testing.T) {
 
 // The steps of a batch are one recording too, as long as it has as many rows.
 func TestABatchIsOneRecording(t *testing.T) {
-	d := &tapes{Device: jittest.Device(t)}
+	d := &jittest.Recorder{Device: jittest.Device(t)}
 	m, _ := nano(t, d)
 	var texts [][]int32
 	run := func(rows int) [][]int32 {
@@ -107,8 +80,8 @@ func TestABatchIsOneRecording(t *testing.T) {
 		return texts
 	}
 	together := run(2)
-	assert.Len(t, d.recorded, 1)
-	assert.Equal(t, 3, d.replayed)
+	assert.Len(t, d.Recorded, 1)
+	assert.Equal(t, 3, d.Replayed)
 	assert.Equal(t, together, run(1))
 }
 
@@ -193,14 +166,14 @@ func TestTheSeamIsNoConstant(t *testing.T) {
 	require.NoError(t, err)
 	s := samplings[1]
 	record := func(step func(m *Model) error) [][]backend.Task {
-		on := &tapes{Device: d}
+		on := &jittest.Recorder{Device: d}
 		m, _ := nano(t, on)
 		require.NoError(t, m.prepare(20, 1))
 		require.NoError(t, m.begin(ctx, 0, []int32{7}, 0, []int{1}, 0, s))
 		for range 2 {
 			require.NoError(t, step(m))
 		}
-		return on.recorded
+		return on.Recorded
 	}
 	replay := func(tasks ...backend.Task) error {
 		r, err := d.Record(tasks)

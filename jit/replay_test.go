@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
-	"tilec/jit/backend"
 	"tilec/jit/jittest"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -45,40 +44,19 @@ graph steps(x: f32[N], inout t: f32[N], s: f32) -> y: f32[2 * N] { y = up(add(x,
 graph said(x: f32[N]) -> y: f32[N] { y = loud(loud(x)) }
 `
 
-// recorder is a device that can record, and counts what is replayed; where the device under test cannot, its recordings
-// give it one task after the other.
+// recorder is a device that records, and may be told that somebody else does.
 type recorder struct {
-	backend.Device
-	recorded, replayed int
-	capturing          bool
+	jittest.Recorder
+	capturing bool
 }
 
 func (r *recorder) Capturing() bool { return r.capturing }
-
-func (r *recorder) Record(tasks []backend.Task) (backend.Recording, error) {
-	r.recorded++
-	if d, ok := r.Device.(backend.Recorder); ok {
-		inner, err := d.Record(tasks)
-		return &counted{inner, r}, err
-	}
-	return &counted{&jittest.InOrder{Device: r.Device, Tasks: tasks}, r}, nil
-}
-
-type counted struct {
-	backend.Recording
-	of *recorder
-}
-
-func (c *counted) Replay(ctx context.Context) error {
-	c.of.replayed++
-	return c.Recording.Replay(ctx)
-}
 
 // A program that runs again on the same arguments is recorded at the second run, and each run does all that the first one
 // did: inouts go on, outputs that nothing stores are 0, and what is written to arguments between the runs is seen.
 func TestReplay(t *testing.T) {
 	const n = 300
-	device := &recorder{Device: jittest.Device(t)}
+	device := &recorder{Recorder: jittest.Recorder{Device: jittest.Device(t)}}
 	var log strings.Builder
 	logs, err := jit.ParseLogs("launch", &log)
 	require.NoError(t, err)
@@ -112,7 +90,7 @@ func TestReplay(t *testing.T) {
 	}
 	counts := func(recorded, replayed int) {
 		t.Helper()
-		require.Equal(t, [2]int{recorded, replayed}, [2]int{device.recorded, device.replayed})
+		require.Equal(t, [2]int{recorded, replayed}, [2]int{len(device.Recorded), device.Replayed})
 	}
 	check(args, 10, 20)
 	counts(0, 0)
@@ -161,7 +139,7 @@ func graphNamed(t *testing.T, p *typed.Program, name string) *typed.Graph {
 // A replay is of the tensors and scalars of its recording, and fills what the launches find filled.
 func TestReplayIsOfItsArguments(t *testing.T) {
 	const n = 200
-	device := &recorder{Device: jittest.Device(t)}
+	device := &recorder{Recorder: jittest.Recorder{Device: jittest.Device(t)}}
 	compiler := jit.NewCompiler(device, nil)
 	program, problems := jit.Load("replay.tile", []byte(replaySource), nil)
 	require.Empty(t, problems)
@@ -184,7 +162,7 @@ func TestReplayIsOfItsArguments(t *testing.T) {
 	}{{0, 2, 0}, {0, 2, 1}, {n, 2, 1}, {0, 3, 1}, {0, 2, 2}, {0, 2, 3}, {n, 2, 3}, {n, 2, 4}, {n, 2, 5}} {
 		out, err := p.Run(args(c.offset, c.scalar))
 		require.NoError(t, err)
-		require.Equal(t, c.replayed, device.replayed, "run %d", i)
+		require.Equal(t, c.replayed, device.Replayed, "run %d", i)
 		y := out[0].Tensor
 		got := make([]float32, 2*n)
 		require.NoError(t, jit.ReadTensor(device, y, jit.Bytes(got)))
@@ -198,7 +176,7 @@ func TestReplayIsOfItsArguments(t *testing.T) {
 
 // What the host looks at after each launch cannot be recorded, and the log says so, once.
 func TestReplayIsRefused(t *testing.T) {
-	device := &recorder{Device: jittest.Device(t)}
+	device := &recorder{Recorder: jittest.Recorder{Device: jittest.Device(t)}}
 	var log, out strings.Builder
 	logs, err := jit.ParseLogs("launch", &log)
 	require.NoError(t, err)
@@ -216,7 +194,7 @@ func TestReplayIsRefused(t *testing.T) {
 		_, err = p.Run(args)
 		require.NoError(t, err)
 	}
-	assert.Zero(t, device.recorded)
+	assert.Empty(t, device.Recorded)
 	assert.Equal(t, 1, strings.Count(log.String(), "said is not recorded, and costs the host each launch: loud prints or asserts"))
 	assert.Equal(t, 8, strings.Count(out.String(), "block (0)"))
 }
