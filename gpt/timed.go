@@ -17,7 +17,7 @@ func (m *Model) BindStep(sequences, tokens int) (run func() error, err error) {
 	if sequences < 1 || tokens < 1 || tokens > m.context {
 		return nil, fmt.Errorf("a step of %d sequences of %d tokens: required 1 sequence or more, and 1 to %d tokens, the model's context", sequences, tokens, m.context)
 	}
-	m.releaseState()
+	m.ReleaseState()
 	if err := m.prepare(tokens, sequences); err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (m *Model) BindPrompt(sequences, tokens int) (run func() error, err error) 
 	if m.scores == nil {
 		return nil, errors.New("no graph is marked @logits: nothing gives the logits after every token of a prompt")
 	}
-	m.releaseState()
+	m.ReleaseState()
 	if err := m.reserve(tokens, sequences); err != nil {
 		return nil, err
 	}
@@ -69,8 +69,9 @@ func (m *Model) BindPrompt(sequences, tokens int) (run func() error, err error) 
 	}, nil
 }
 
-// releaseState gives back the state, so that the next one has the room that it needs and no more, as that of a text of its own has.
-func (m *Model) releaseState() {
+// ReleaseState gives back what the model keeps of texts, so that those that follow have the room that they need and no more, as the first texts have: where
+// there is room for longer ones, attention is planned for these. What BindStep and BindPrompt gave is valid no more.
+func (m *Model) ReleaseState() {
 	m.bound.close()
 	m.copier.close()
 	m.filler.free(&m.state.memory)

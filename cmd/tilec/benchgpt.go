@@ -53,6 +53,8 @@ type benchRow struct {
 	Tokens int `json:"tokens"`
 	// New is how many a text gets behind its first one.
 	New int `json:"new,omitempty"`
+	// Temperature is that of a text's choices among all tokens; 0 takes the likeliest.
+	Temperature float64 `json:"temperature,omitempty"`
 	// US is the median, of a text that of a token.
 	US float64 `json:"us"`
 	// PeerUS is the same of PyTorch, by its ways.
@@ -67,7 +69,11 @@ func (r *benchRow) String() string {
 	case timedPrompt:
 		return fmt.Sprintf("a prompt of %d x %d, all logits", r.Sequences, r.Tokens)
 	}
-	return fmt.Sprintf("a step of a text, with its choice, batch %d", r.Sequences)
+	how := "the likeliest"
+	if r.Temperature > 0 {
+		how = "by chance"
+	}
+	return fmt.Sprintf("a token of a text, %s, batch %d", how, r.Sequences)
 }
 
 // benched is what --json prints.
@@ -94,10 +100,11 @@ func (a *app) benchGPTCommand() *cobra.Command {
 		Short: "Time a language model beside PyTorch",
 		Long: `Gpt times GPT-2's network with random weights, and prints a Markdown table: steps of decoding, prompts with the logits of
 all positions, and whole texts. Beside it, where python3 has PyTorch, the same network in PyTorch: run eagerly, by torch.compile, and the faster of
-both captured in a CUDA graph by hand, with a cache that stays where it is; of texts, Hugging Face's generate, where transformers is there.
+both captured in a CUDA graph by hand, with a cache that stays where it is; of texts Hugging Face's generate too, where transformers is there.
 Both have the same weights: the tokens that tilec chooses are looked at by PyTorch too.
 
-Times are medians of runs one behind the other, which find in the caches what fits. A step and a prompt are the network alone; a text has the choice of the tokens too.`,
+Times are medians of runs one behind the other, which find in the caches what fits. A step and a prompt are the network alone. A token of a text has its choice too,
+the likeliest one or by chance at the temperature of 'tilec run'; here it is on the host when it is timed, and of PyTorch's captured graph it stays on the device.`,
 		Example: `  tilec bench gpt
   tilec bench gpt --size gpt2-medium --batches 1 --contexts 128 --prompts 1x128
   tilec bench gpt --size nano --device cpu --peer none`,
@@ -157,7 +164,9 @@ func (o *benchOptions) rows() (rows []*benchRow, err error) {
 		rows = append(rows, &benchRow{What: timedPrompt, Sequences: b, Tokens: n})
 	}
 	for _, batch := range o.batches {
-		rows = append(rows, &benchRow{What: timedText, Sequences: batch, Tokens: 16, New: 64})
+		for _, temperature := range []float64{0, defaultTemperature} {
+			rows = append(rows, &benchRow{What: timedText, Sequences: batch, Tokens: 16, New: 64, Temperature: temperature})
+		}
 	}
 	for _, r := range rows {
 		if r.Sequences < 1 || r.Tokens < 1 {
@@ -252,6 +261,7 @@ func timeRow(ctx context.Context, m *gpt.Model, d jit.Device, r *benchRow) (us f
 
 // timeText times a token behind the first of a text, in us: the difference that so many of them make.
 func timeText(ctx context.Context, m *gpt.Model, r *benchRow) (us float64, err error) {
+	m.ReleaseState()
 	shortest := func(tokens int) (least time.Duration, err error) {
 		for range 4 { // the first of them compiles
 			sequences := make([]*gpt.Sequence, r.Sequences)
@@ -259,7 +269,7 @@ func timeText(ctx context.Context, m *gpt.Model, r *benchRow) (us float64, err e
 				sequences[i] = &gpt.Sequence{Prompt: make([]int32, r.Tokens), MaxNewTokens: tokens, Each: func(int32) (bool, error) { return true, nil }}
 			}
 			begin := time.Now()
-			if err := m.Continue(ctx, gpt.Batch{Sampling: gpt.Sampling{TopP: 1}, Rows: r.Sequences}, sequences); err != nil {
+			if err := m.Continue(ctx, gpt.Batch{Sampling: gpt.Sampling{Temperature: r.Temperature, TopP: 1}, Rows: r.Sequences}, sequences); err != nil {
 				return 0, err
 			}
 			if took := time.Since(begin); least == 0 || took < least {

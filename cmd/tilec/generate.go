@@ -39,6 +39,9 @@ type generateOptions struct {
 	given func(flag string) bool
 }
 
+// defaultTemperature is that of texts where none is given.
+const defaultTemperature = 0.8
+
 // generateFlags names the flags that are for language models only.
 var generateFlags = []string{"model", "random-weights", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "context-shift", "deterministic", "prompts", "samples", "batch", "dtype", "weights", "dump-logits"}
 
@@ -46,7 +49,7 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	o.sourceFlags(f)
 	f.StringVar(&o.prompt, "prompt", "ROMEO:\n", "the text to continue")
 	f.IntVar(&o.maxNewTokens, "max-new-tokens", 128, "end after so many tokens")
-	f.Float64Var(&o.sampling.Temperature, "temperature", 0.8, "of sampling; 0 always takes the likeliest token")
+	f.Float64Var(&o.sampling.Temperature, "temperature", defaultTemperature, "of sampling; 0 always takes the likeliest token")
 	f.IntVar(&o.sampling.TopK, "top-k", 0, "sample among the k likeliest tokens; 0 for all")
 	f.Float64Var(&o.sampling.TopP, "top-p", 1, "sample among the likeliest tokens that together have this probability")
 	f.Float64Var(&o.sampling.RepetitionPenalty, "repetition-penalty", 1, "above 1 makes tokens that occurred before less likely; 1 leaves them")

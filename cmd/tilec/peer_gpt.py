@@ -2,7 +2,8 @@
 
 Each line of stdout is a JSON object: who the peer is, how long a row took in one of PyTorch's ways, or which tokens are the likeliest.
 A step of decoding takes one token of each sequence, with a cache of which so many positions are in use and that stays where it is,
-to the logits of the next. A prompt takes all its tokens to all logits.
+to the logits of the next. A prompt takes all its tokens to all logits. A token of a text is such a step and the choice of the token,
+the likeliest or by chance, which the next step takes at the next position.
 """
 import contextlib
 import json
@@ -67,6 +68,15 @@ class GPT:
             x = x + torch.addmm(ob, h, ow)
         return F.layer_norm(x, (c,), *self.final) @ self.wte.T
 
+    def token(self, tokens, position, caches, index, temperature):
+        """Chooses a token for each of those in tokens, and puts them and their position in place of these."""
+        logits = self.step(tokens, position, caches, index)
+        if temperature > 0:  # the largest of the logarithms of a probability and a random number, without their logarithms
+            p = F.softmax(logits.float() / temperature, -1)
+            logits = p / torch.empty_like(p).exponential_()
+        tokens.copy_(logits.argmax(-1))
+        position.copy_((position + 1).clamp(max=CONTEXT - 1))
+
     def prompt(self, tokens):
         """tokens [B, S]: the logits [B, S, V]."""
         (b, s), c = tokens.shape, WIDTH
@@ -130,7 +140,10 @@ def work(row):
     cache = lambda: torch.zeros(b, HEADS, CONTEXT, WIDTH // HEADS, device=DEVICE, dtype=DTYPE)
     position = torch.full((1,), n - 1, dtype=torch.long, device=DEVICE)
     caches = [(cache(), cache()) for _ in range(LAYERS)]
-    return model.step, [torch.zeros(b, dtype=torch.long, device=DEVICE), position, caches, torch.arange(CONTEXT, device=DEVICE)]
+    args = [torch.zeros(b, dtype=torch.long, device=DEVICE), position, caches, torch.arange(CONTEXT, device=DEVICE)]
+    if row["what"] == "text":
+        return model.token, args + [row.get("temperature", 0.0)]
+    return model.step, args
 
 
 def time_row(n, row):
@@ -172,7 +185,9 @@ def hugging_face(w):
 def time_text(n, row):
     """The time of a token behind the first of a text, in us: the difference that so many of them make."""
     ids = torch.zeros(row["sequences"], row["tokens"], dtype=torch.long, device=DEVICE)
-    text = lambda new: hf.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=new, do_sample=False, pad_token_id=0)
+    temperature = row.get("temperature", 0.0)
+    how = dict(do_sample=True, temperature=temperature, top_k=0, top_p=1.0) if temperature > 0 else dict(do_sample=False)
+    text = lambda new: hf.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=new, pad_token_id=0, **how)
     shortest = lambda new: min(seconds(lambda: text(new)) for _ in range(4))
     with telling(n, "generate"):
         say(row=n, way="generate", us=(shortest(1 + row["new"]) - shortest(1)) / row["new"] * 1e6)
@@ -186,8 +201,7 @@ hf, no_transformers = hugging_face(weights)
 say(peer=f"PyTorch {torch.__version__}" + (f" on {torch.cuda.get_device_name()}" if DEVICE == "cuda" else ""), no_transformers=no_transformers)
 say(likeliest=model.prompt(torch.tensor([job["text"]], device=DEVICE))[0].argmax(-1).tolist())
 for n, row in enumerate(job["rows"]):
-    if row["what"] != "text":
-        with telling(n, "any way"):
-            time_row(n, row)
-    elif hf is not None:
+    with telling(n, "any way"):
+        time_row(n, row)
+    if row["what"] == "text" and hf is not None:
         time_text(n, row)

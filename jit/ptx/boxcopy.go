@@ -2,7 +2,6 @@ package ptx
 
 import (
 	"fmt"
-	"slices"
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
@@ -148,32 +147,6 @@ func (k *kernel) writeMatrices(t *sharedTile, s *block.BoxStore, part int, home 
 		k.a.Do("fence.proxy.async.shared::cta")
 	}
 }
-
-// storeLines stores a part of a tile from shared memory, each warp neighbours.
-func (k *kernel) storeLines(op *ir.Op, t *sharedTile, s *block.BoxStore, part int) {
-	l, axes := *s.Lines, block.IndexAxes(op)
-	from, to := k.accessing(t, l), k.addressing(op, l)
-	class := map[int]asm.Class{2: asm.B16, 4: asm.B32}[t.DType.Size()]
-	load, store := fmt.Sprintf("ld.shared.b%d", 8*t.DType.Size()), fmt.Sprintf("st.global.b%d", 8*t.DType.Size())
-	var regs []int
-	for r := range l.Regs() {
-		if s.PartOf(l.RegCoord(r, t.Contiguous())) == part {
-			regs = append(regs, r)
-		}
-	}
-	for some := range slices.Chunk(regs, linesAtOnce) {
-		xs := make([]asm.Reg, len(some))
-		for i, r := range some {
-			xs[i] = k.a.Op(class, load, from.at(r))
-		}
-		for i, r := range some {
-			k.a.If(k.both(k.mask(l, axes, r), to.inside(r))).Do(store, to.at(r).addr(), xs[i])
-		}
-	}
-}
-
-// linesAtOnce is how many elements a thread brings from shared memory before it stores the first of them.
-const linesAtOnce = 8
 
 // boxPosition is where a box begins along one dimension of its tensor, 32 bits.
 func (k *kernel) boxPosition(d block.DimAccess) asm.Number {
