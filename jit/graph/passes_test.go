@@ -79,27 +79,35 @@ func TestLaunchesOfAStep(t *testing.T) {
 }
 
 // The blocks of a launch that begins while others run leave these multiprocessors: those of queries, keys and values are 36 of GPT-2's 124M. Where that
-// takes larger tiles than pay, they are as many as are fastest alone.
+// takes larger tiles than pay, they are as many as are fastest alone. All of a product's depth is in a block, of 32 rows too, of which a block has 16
+// where not all fit.
 func TestLaunchesOfAStepLeaveRoom(t *testing.T) {
 	for _, c := range []struct {
-		width   int64
-		columns []int64 // of queries, keys and values; the projection; the two products behind attention
-	}{{768, []int64{64, 16, 32, 16}}, {1024, []int64{32, 16, 16, 16}}} {
+		batch, width int64
+		tiles        [][2]int64 // of queries, keys and values; the projection; the two products behind attention
+	}{
+		{1, 768, [][2]int64{{1, 64}, {1, 16}, {1, 32}, {1, 16}}},
+		{1, 1024, [][2]int64{{1, 32}, {1, 16}, {1, 16}, {1, 16}}},
+		{24, 768, [][2]int64{{32, 64}, {16, 32}, {32, 64}, {16, 16}}},
+		{32, 768, [][2]int64{{32, 64}, {16, 32}, {32, 64}, {16, 16}}},
+	} {
 		bound, _ := launchesFor(t, "sm_90a", "gpt.tile", gptSource(t), "forward", graph.Options{
-			Dims:  map[string]int64{"B": 1, "S": 1, "L": 1, "C": c.width, "H": c.width / 64, "F": 4 * c.width, "V": 50257, "P": 1024, "R": 256},
+			Dims:  map[string]int64{"B": c.batch, "S": 1, "L": 1, "C": c.width, "H": c.width / 64, "F": 4 * c.width, "V": 50257, "P": 1024, "R": 256},
 			Types: map[string]lang.DType{"T": lang.BF16},
 		})
 		m, err := target.Find("sm_90a")
 		require.NoError(t, err)
-		var columns []int64
-		for _, call := range bound.Calls[1:6] {
+		var tiles [][2]int64
+		for _, call := range bound.Calls {
+			if !strings.Contains(call.Spec.Name(), "project") {
+				continue
+			}
 			l, err := compile.Lower(call.Spec, m, nil)
 			require.NoError(t, err)
-			if strings.Contains(call.Spec.Name(), "project") {
-				columns = append(columns, l.Plan.Extents["j"])
-			}
+			tiles = append(tiles, [2]int64{l.Plan.Extents["i"], l.Plan.Extents["j"]})
+			assert.NotContains(t, l.Plan.String(), "stream", call.Spec.Name())
 		}
-		assert.Equal(t, c.columns, columns, c.width)
+		assert.Equal(t, c.tiles, tiles, "%d rows of %d", c.batch, c.width)
 	}
 }
 

@@ -35,7 +35,8 @@ func (c candidate) same(o candidate) bool {
 	return c.warps == o.warps && c.stages == o.stages && c.sharers == o.sharers && c.persist == o.persist && slices.Equal(c.extent, o.extent)
 }
 
-// DeepRows is the most rows of a product of which warps share the depth: as many as the columns of two instructions.
+// DeepRows is the most rows of a product of which warps share the depth. A block may have half of them, where all of a depth of 3,072 do not fit into its shared memory
+// beside the weights.
 const DeepRows = 32
 
 // unknownSize stands for a dimension about whose size nothing is said.
@@ -176,7 +177,8 @@ func (m *model) open(i int) []int64 {
 	case !m.target.IsGPU():
 		vs = cpuExtents
 	case m.deep && m.matrix[i] && m.size[i] <= DeepRows:
-		return []int64{nextPow2(max(m.size[i], 1))}
+		most := nextPow2(max(m.size[i], 1))
+		return powersOfTwo(min(most, DeepRows/2), most)
 	case m.fine && m.contracted[i]:
 		vs = powersOfTwo(1, contractSteps[len(contractSteps)-1])
 	case m.fine && m.matrix[i]:
