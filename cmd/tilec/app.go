@@ -31,6 +31,9 @@ type app struct {
 	logs  *jit.Logs
 	// json says that stdout is for a program: errors too are printed there.
 	json bool
+	// trace is the file for what was done and when, "" for none, and launches are those of a GPU that go there.
+	trace    string
+	launches []traceEvent
 	// toldOfShift: a text was said to have lost its beginning.
 	toldOfShift bool
 	// running is set when the command line has been understood: errors before it are of usage.
@@ -71,6 +74,9 @@ func run(args []string, stdout, stderr *os.File, begin time.Time) (code int) {
 	root.SetArgs(longFlags(args))
 	cmd, err := root.ExecuteC()
 	a.logs.Times(time.Since(begin))
+	if err == nil {
+		err = a.endTrace()
+	}
 	if err == nil && a.stdout.err != nil {
 		err = fmt.Errorf("writing the output: %w", a.stdout.err)
 	}
@@ -98,10 +104,10 @@ TILEC_CACHE is the folder of compiled kernels, or "off". NO_COLOR turns colours 
 		DisableFlagsInUseLine: true,
 		SilenceErrors:         true,
 		SilenceUsage:          true,
-		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			a.logs, err = jit.ParseLogs(os.Getenv("CUTILE_LOGS"), a.stderr)
 			a.running = err == nil
-			return err
+			return errors.Join(err, a.beginTrace(cmd))
 		},
 	}
 	// Cobra's own --version is a template: with package text/template the linker keeps every exported method, 1.9 MB of them.

@@ -134,6 +134,7 @@ the likeliest one or by chance at the temperature of 'tilec run'; here it is on 
 	f.StringVar(&run.device, "device", "auto", "auto, cpu, cuda or cuda:N")
 	precisionFlag(f, &run.precision)
 	f.Uint64Var(&run.seed, "seed", 0, "of the random weights")
+	a.traceFlag(f, "when tilec loaded, compiled and timed each row, and when the peer ran")
 	a.jsonFlag(f, "print one JSON object instead of a table")
 	return cmd
 }
@@ -232,7 +233,10 @@ func (a *app) timeHere(ctx context.Context, run runOptions, o benchOptions, resu
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if r.US, err = timeRow(ctx, model, compiler.Device, r); err != nil {
+		watch := a.logs.Stopwatch("bench", r.String())
+		r.US, err = timeRow(ctx, model, compiler.Device, r)
+		watch.Lap("compile and time")
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r, err)
 		}
 	}

@@ -101,7 +101,9 @@ func (a *app) beside(ctx context.Context, run runOptions, text []int32, result *
 	if err != nil {
 		return err
 	}
+	watch := a.logs.Stopwatch("peer", "torch")
 	err = bench.RunScript(ctx, "PyTorch's script", python, script, input, func(out io.Reader) error { return a.readPeer(out, text, result) })
+	watch.Lap("all rows")
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted

@@ -94,6 +94,7 @@ elements of its results are compared with ours. The ratio is the peer's time / o
 	f.Int64Var(&o.limit, "limit", 0, "cut every size to this, for slow machines; 0 cuts nothing")
 	f.StringVar(&o.format, "format", formatMarkdown, "markdown, or go: the format of Go's benchmarks, which benchstat reads")
 	f.BoolVar(&o.profile, "profile", false, "have ncu count what each workload does, too")
+	a.traceFlag(f, "when tilec compiled and timed each workload, and when peers ran")
 	f.BoolVar(&o.onlyRun, "once", false, "run each workload once and time nothing, as --profile does")
 	if err := f.MarkHidden("once"); err != nil {
 		panic(err) // there is no such flag: a mistake of ours
@@ -234,10 +235,12 @@ func (a *app) timeWorkloads(all []bench.Workload, o benchRunOptions) (*bench.Run
 		if gpu {
 			p.Device, p.Flush = "cuda", flushBytes
 		}
+		watch := a.logs.Stopwatch("peer", name)
 		err := p.Time(ctx, program, all, r, func() {
 			done++
 			timing.update(done, int64(len(all)))
 		})
+		watch.Lap("all workloads")
 		timing.clear()
 		switch {
 		case ctx.Err() != nil:
@@ -275,9 +278,13 @@ func (a *app) timeOurs(ctx context.Context, all []bench.Workload, o benchRunOpti
 		if ctx.Err() != nil {
 			return r, nil, false, errInterrupted
 		}
+		watch := a.logs.Stopwatch("bench", w.Name)
 		x := kernels.Run(w, budget)
+		watch.Lap("compile and time")
 		if o.profile && x.Error == "" {
-			if x.Profile, err = a.profileWorkload(ctx, w, o); err != nil {
+			x.Profile, err = a.profileWorkload(ctx, w, o)
+			watch.Lap("profile")
+			if err != nil {
 				if errors.Is(err, bench.ErrNoProfiler) {
 					return nil, nil, false, fmt.Errorf("--profile: %w", err)
 				}

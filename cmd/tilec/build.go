@@ -127,6 +127,7 @@ of its @sizes. Its passes, which make fewer launches and smaller ones:
 	a.jsonFlag(f, "print one JSON object")
 	f.StringVar(&o.dumpAfter, "dump-after", "", "print the IR to stderr wherever one of these passes changes it, or as it is built: a comma list, or all")
 	precisionFlag(f, &o.precision)
+	a.traceFlag(f, "when tilec loaded and compiled what, stage by stage")
 	return cmd
 }
 
@@ -401,7 +402,9 @@ func (a *app) lowerKernel(k *typed.Kernel, options jit.Options, form emission, f
 		if err != nil {
 			return nil, err
 		}
+		watch := a.logs.Stopwatch("emit", launch.Name())
 		listing, err := form.kernel(lowered)
+		watch.Lap(form.name)
 		if err != nil {
 			return nil, err
 		}

@@ -138,14 +138,14 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	if errors.Is(err, context.Canceled) {
 		return errInterrupted
 	}
-	if err != nil || run.trace == "" {
+	if err != nil || a.trace == "" || !compiler.Device.Target().IsGPU() {
 		return err
 	}
 	times, err := model.StepTimes()
 	if err != nil {
 		return fmt.Errorf("--trace: %w", err)
 	}
-	return a.writeTrace(times, compiler.Device, run.trace)
+	return a.keepLaunches(times, compiler.Device)
 }
 
 // openModel puts the model of a program, with the checkpoint that the options name, on a device. What is open, the caller closes: the model, its checkpoint

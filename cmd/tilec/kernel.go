@@ -70,14 +70,11 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if err := b.give(args); err != nil {
 		return err
 	}
-	if o.bisect && (o.time || o.check || o.out != "" || run.trace != "") {
+	if o.bisect && (o.time || o.check || o.out != "" || a.trace != "") {
 		return usageError{errors.New("--bisect stands alone, without --time, --check, --out and --trace")}
 	}
 	if o.model != "" && target.Graph == nil {
 		return usageError{fmt.Errorf("--model fills the structs of a graph, and %s is a kernel", name)}
-	}
-	if run.trace != "" && target.Graph == nil {
-		return usageError{fmt.Errorf("--trace is of the launches of a graph, and %s is a kernel: --time times it", name)}
 	}
 	compiler, err := a.open(run)
 	if err != nil {
@@ -153,8 +150,8 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 			fmt.Fprintf(a.stdout, "time: %s\n", t)
 		}
 	}
-	if run.trace != "" {
-		if err := a.traceLaunch(launch, compiler.Device, run.trace); err != nil {
+	if a.trace != "" {
+		if err := a.traceLaunch(launch, compiler.Device); err != nil {
 			return err
 		}
 	}

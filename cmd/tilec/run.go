@@ -22,8 +22,8 @@ type runOptions struct {
 	precision string
 	debug     bool
 	seed      uint64
-	// trace is the file for when launches began and ended; "" for none.
-	trace string
+	// timed: the launches of a GPU leave when they began and ended.
+	timed bool
 }
 
 // precisionFlag adds --precision to a command.
@@ -73,6 +73,7 @@ With --model DIR, the structs of a graph are the checkpoint's weights, by @name,
 			if shared.precision, err = precisionOf(shared.precision); err != nil {
 				return err
 			}
+			shared.timed = a.trace != ""
 			if len(args) == 1 {
 				if set := flagsChanged(cmd, kernelFlags...); set != "" {
 					return usageError{fmt.Errorf("%s: only with the name of a kernel or graph to run", set)}
@@ -96,7 +97,7 @@ With --model DIR, the structs of a graph are the checkpoint's weights, by @name,
 	precisionFlag(f, &shared.precision)
 	f.BoolVar(&shared.debug, "debug", false, "check what kernels assume of tiles, as they assert")
 	f.Uint64Var(&shared.seed, "seed", 0, "of the random numbers")
-	shared.traceFlag(f)
+	a.traceFlag(f, "when tilec loaded, compiled and ran, and when the launches of a graph, a kernel or a text's last step began and ended on a GPU, with their part of the roofline")
 	text.flags(f)
 	a.jsonFlag(f, "print one JSON object instead of text")
 	kernel.flags(f)
@@ -119,9 +120,6 @@ func (a *app) open(run runOptions) (*jit.Compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.checkTrace(run, d); err != nil {
-		return nil, err
-	}
 	if run.profile {
 		e, ok := d.(*jit.Emulator)
 		if !ok {
@@ -130,7 +128,7 @@ func (a *app) open(run runOptions) (*jit.Compiler, error) {
 		e.OnLaunch = func(kernel string, r *emu.Report) { r.Print(a.stderr, kernel) }
 	}
 	c := jit.NewCompiler(d, a.logs)
-	c.Output, c.Debug, c.Timed = a.stderr, run.debug, run.trace != "" // stdout is for results
+	c.Output, c.Debug, c.Timed = a.stderr, run.debug, run.timed // stdout is for results
 	if d.ID() != "cpu" {
 		c.Cache = cache.Open("")
 		c.Cache.Notify(func(err error) { a.say("warning: %v", err) })

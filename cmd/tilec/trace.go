@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,28 +9,29 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"tilec/jit"
 	"tilec/jit/file"
+	"tilec/jit/log"
 )
 
-// This file writes traces: when launches began and ended, and what they had to do, as JSON in the Trace Event Format, which Perfetto
-// and chrome://tracing open.
+// This file writes traces: what tilec did, by the host's clock, and when launches began and ended on a GPU, by the GPU's, with what they had to
+// do, as JSON in the Trace Event Format, which Perfetto and chrome://tracing open.
 
-func (o *runOptions) traceFlag(f *pflag.FlagSet) {
-	f.StringVar(&o.trace, "trace", "", "save when the launches of a graph, or of a text's last step, began and ended on a GPU, and their part of the roofline, to a file that Perfetto opens")
+// traceFlag adds --trace, of a command that leaves spans of its work.
+func (a *app) traceFlag(f *pflag.FlagSet, what string) {
+	f.StringVar(&a.trace, "trace", "", "save "+what+", to a file that Perfetto opens")
 }
 
-// checkTrace refuses, before anything is compiled, a --trace that could not be written.
-func (a *app) checkTrace(run runOptions, d jit.Device) error {
-	if run.trace == "" {
+// beginTrace refuses, before anything is done, a --trace that could not be written, and keeps what is measured from now on.
+func (a *app) beginTrace(cmd *cobra.Command) error {
+	if a.trace == "" {
 		return nil
 	}
-	if !d.Target().IsGPU() {
-		return usageError{fmt.Errorf("--trace needs a GPU, or --device emu, and the device is %s; CUTILE_LOGS=time prints how long each launch takes there", d.ID())}
-	}
-	return file.Check(run.trace)
+	a.logs.KeepSpans(cmd.Name() == "run" && cmd.Parent() == cmd.Root()) // a benchmark's launches are timed, and not to be disturbed
+	return file.Check(a.trace)
 }
 
 // traceEvent is a span of time, in microseconds. Spans of one thread lie beside or inside each other.
@@ -42,6 +44,20 @@ type traceEvent struct {
 	Thread   int        `json:"tid"`
 	Args     *traceArgs `json:"args,omitempty"`
 }
+
+// traceName names a process of a trace.
+type traceName struct {
+	Name    string            `json:"name"`
+	Phase   string            `json:"ph"`
+	Process int               `json:"pid"`
+	Args    map[string]string `json:"args"`
+}
+
+// The processes of a trace: each has a clock of its own.
+const (
+	traceDevice = 1
+	traceHost   = 2
+)
 
 // traceArgs is what is told of a launch.
 type traceArgs struct {
@@ -66,8 +82,12 @@ const tracedRuns = 4
 // lanes is over how many lines of the picture launches are spread, since they begin before those ahead of them have ended.
 const lanes = 4
 
-// traceLaunch runs a launch until it is warm, and writes when the parts of the last run began and ended.
-func (a *app) traceLaunch(l *jit.Launch, d jit.Device, path string) error {
+// traceLaunch runs a launch on a GPU until it is warm, and keeps when the parts of the last run began and ended, for the trace. What a CPU did is in
+// the trace by the host's clock.
+func (a *app) traceLaunch(l *jit.Launch, d jit.Device) error {
+	if !d.Target().IsGPU() {
+		return nil
+	}
 	for range tracedRuns {
 		if err := l.Run(); err != nil {
 			return err
@@ -77,15 +97,14 @@ func (a *app) traceLaunch(l *jit.Launch, d jit.Device, path string) error {
 	if err != nil {
 		return fmt.Errorf("--trace: %w", err)
 	}
-	return a.writeTrace(times, d, path)
+	return a.keepLaunches(times, d)
 }
 
-// writeTrace writes a trace, and sums it up on stderr.
-func (a *app) writeTrace(times []jit.LaunchTime, d jit.Device, path string) error {
+// keepLaunches keeps launches for the trace, and sums them up on stderr.
+func (a *app) keepLaunches(times []jit.LaunchTime, d jit.Device) error {
 	if len(times) == 0 {
 		return errors.New("--trace: no launch ran a block, so that there are no times")
 	}
-	events := []traceEvent{}
 	begin := times[0].Began
 	ended, idle := begin, time.Duration(0)
 	for i, t := range times {
@@ -99,22 +118,86 @@ func (a *app) writeTrace(times []jit.LaunchTime, d jit.Device, path string) erro
 		if added > 0 {
 			args.Roofline = t.Work.Time / added.Seconds()
 		}
-		whole := traceEvent{Name: t.Name, Phase: "X", Begin: micro(t.Began - begin), Duration: micro(t.Ended - t.Began), Process: 1, Thread: i % lanes, Args: &args}
-		work := traceEvent{Name: "work", Phase: "X", Begin: micro(t.FirstReleased - begin), Duration: args.WorkedUS, Process: 1, Thread: i % lanes}
-		events = append(events, whole, work)
+		whole := traceEvent{Name: t.Name, Phase: "X", Begin: micro(t.Began - begin), Duration: micro(t.Ended - t.Began), Process: traceDevice, Thread: i % lanes, Args: &args}
+		work := traceEvent{Name: "work", Phase: "X", Begin: micro(t.FirstReleased - begin), Duration: args.WorkedUS, Process: traceDevice, Thread: i % lanes}
+		a.launches = append(a.launches, whole, work)
+	}
+	a.sayTrace(a.launches, ended-begin, idle)
+	if _, emulated := d.(*jit.Emulator); emulated {
+		a.say("note: the emulator's times are instructions of one multiprocessor, a nanosecond each")
+	}
+	return nil
+}
+
+// endTrace writes the trace.
+func (a *app) endTrace() error {
+	if a.trace == "" || a.logs == nil {
+		return nil
+	}
+	events := []any{}
+	if len(a.launches) > 0 {
+		events = append(events, traceName{"process_name", "M", traceDevice, map[string]string{"name": "launches, by the GPU's clock"}})
+		for _, e := range a.launches {
+			events = append(events, e)
+		}
+	}
+	events = append(events, traceName{"process_name", "M", traceHost, map[string]string{"name": "tilec, by the host's clock"}})
+	for _, e := range hostEvents(a.logs.Spans(), a.begin) {
+		events = append(events, e)
 	}
 	data, err := json.MarshalIndent(map[string]any{"traceEvents": events, "displayTimeUnit": "ns"}, "", " ")
 	if err != nil {
 		return err
 	}
-	if err := file.WriteBytes(path, append(data, '\n')); err != nil {
-		return err
+	return file.WriteBytes(a.trace, append(data, '\n'))
+}
+
+// hostEvents are the events of spans, since a moment: the laps of a stopwatch lie inside one of all its work. Work that was done at the same time
+// lies in threads side by side.
+func hostEvents(spans []log.Span, since time.Time) []traceEvent {
+	type work struct {
+		name         string
+		began, ended time.Time
+		laps         []log.Span
 	}
-	a.sayTrace(events, ended-begin, idle)
-	if _, emulated := d.(*jit.Emulator); emulated {
-		a.say("note: the emulator's times are instructions of one multiprocessor, a nanosecond each")
+	var all []*work
+	watches := map[int]*work{}
+	for _, s := range spans {
+		w := watches[s.Watch]
+		switch {
+		case s.Watch == 0:
+			w = &work{name: strings.Join(s.Path, " "), began: s.Began}
+			all = append(all, w)
+		case w == nil:
+			w = &work{name: strings.Join(s.Path[:len(s.Path)-1], " "), began: s.Began}
+			watches[s.Watch] = w
+			all = append(all, w)
+		}
+		if s.Watch != 0 {
+			w.laps = append(w.laps, s)
+		}
+		w.ended = s.Began.Add(s.Took)
 	}
-	return nil
+	slices.SortStableFunc(all, func(x, y *work) int {
+		return cmp.Or(x.began.Compare(y.began), -x.ended.Compare(y.ended))
+	})
+	var events []traceEvent
+	var busy []time.Time // until when each thread is
+	for _, w := range all {
+		thread := slices.IndexFunc(busy, func(until time.Time) bool { return !until.After(w.began) })
+		if thread < 0 {
+			thread, busy = len(busy), append(busy, time.Time{})
+		}
+		busy[thread] = w.ended
+		event := func(name string, began time.Time, took time.Duration) {
+			events = append(events, traceEvent{Name: name, Phase: "X", Begin: micro(began.Sub(since)), Duration: micro(took), Process: traceHost, Thread: thread})
+		}
+		event(w.name, w.began, w.ended.Sub(w.began))
+		for _, s := range w.laps {
+			event(s.Path[len(s.Path)-1], s.Began, s.Took)
+		}
+	}
+	return events
 }
 
 // sayTrace says what took the time.

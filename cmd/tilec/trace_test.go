@@ -10,16 +10,40 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// readTrace gives the launches of a trace, of which each must have begun, been released and ended in this order.
-func readTrace(t *testing.T, path string) (launches []traceEvent) {
+// readTrace gives the launches of a trace, of which each must have begun, been released and ended in this order, and the events of what tilec did.
+func readTrace(t *testing.T, path string) (launches, host []traceEvent) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var trace struct {
-		TraceEvents []traceEvent
+		TraceEvents []json.RawMessage
 	}
 	require.NoError(t, json.Unmarshal(data, &trace))
+	var device []traceEvent
+	for _, text := range trace.TraceEvents {
+		var name traceName
+		if json.Unmarshal(text, &name) == nil && name.Phase == "M" {
+			assert.Contains(t, name.Args["name"], "clock")
+			continue
+		}
+		var e traceEvent
+		require.NoError(t, json.Unmarshal(text, &e))
+		if e.Process == traceHost {
+			host = append(host, e)
+			continue
+		}
+		device = append(device, e)
+	}
+	for i, e := range host {
+		assert.Equal(t, "X", e.Phase)
+		for _, o := range host[:i] { // spans of a thread lie beside or inside each other
+			ended, before := e.Begin+e.Duration, o.Begin+o.Duration
+			apart := e.Begin >= before-1e-6 || ended <= o.Begin+1e-6
+			inside := e.Begin >= o.Begin-1e-6 && ended <= before+1e-6
+			assert.True(t, o.Thread != e.Thread || apart || inside, "%v and %v", o, e)
+		}
+	}
 	end := 0.0
-	for i, e := range trace.TraceEvents {
+	for i, e := range device {
 		assert.Equal(t, "X", e.Phase)
 		if i%2 == 1 { // the work of the launch before
 			launch := launches[len(launches)-1]
@@ -44,7 +68,15 @@ func readTrace(t *testing.T, path string) (launches []traceEvent) {
 		end = e.Begin + e.Duration
 		launches = append(launches, e)
 	}
-	return launches
+	return launches, host
+}
+
+// names are those of events.
+func eventNames(events []traceEvent) (names []string) {
+	for _, e := range events {
+		names = append(names, e.Name)
+	}
+	return names
 }
 
 // A trace has the launches of a graph in their order, with what each had to do.
@@ -62,8 +94,9 @@ graph two(x: f32[64, 32], w: f32[32, 48]) -> y: f32[64, 48] {
 	require.Equal(t, exitOK, code, stderr)
 	assert.Regexp(t, `(?m)^trace: 2 launches in [0-9.]+ us, \d+ % of the roofline, \d+ % between launches; the most: .*us \(1 x, .*, .*$`, stderr)
 	assert.Contains(t, stderr, "the emulator's times are instructions")
-	launches := readTrace(t, path)
+	launches, host := readTrace(t, path)
 	require.Len(t, launches, 2)
+	assert.Subset(t, eventNames(host), []string{"load", "compile linear", "compile softmax", "build", "passes", "plan", "code"})
 	assert.Equal(t, "linear", launches[0].Name)
 	assert.Equal(t, int64(2*64*32*48), launches[0].Args.FLOP)
 	assert.Equal(t, int64(4*(64*32+32*48+64*48)), launches[0].Args.Bytes)
@@ -77,7 +110,7 @@ func TestTraceOfText(t *testing.T) {
 	code, stdout, stderr := invoke(t, "run", "gpt.tile", "--random-weights", "nano", "--prompt", "hi", "--max-new-tokens", "3", "--temperature", "0", "--device", "emu", "--trace", path)
 	require.Equal(t, exitOK, code, stderr)
 	assert.NotEmpty(t, stdout)
-	launches := readTrace(t, path)
+	launches, _ := readTrace(t, path)
 	names := map[string]int64{}
 	for _, l := range launches {
 		names[l.Name] += l.Args.FLOP
@@ -91,16 +124,35 @@ func TestTraceOfText(t *testing.T) {
 	assert.Contains(t, stderr, "a text of two new tokens has one")
 }
 
-// What cannot be traced is refused before it runs.
-func TestTraceRefused(t *testing.T) {
-	for want, args := range map[string][]string{
-		"--trace needs a GPU, or --device emu, and the device is cpu; CUTILE_LOGS=time": {"gpt.tile", "--device", "cpu"},
-		"--trace is of the launches of a graph, and softmax is a kernel: --time":        {"std/nn.tile", "softmax", "M=2", "N=3", "--device", "emu"},
-		"cannot write in the folder no/such/folder":                                     {"gpt.tile", "--device", "emu", "--trace", "no/such/folder/trace.json"},
+// A kernel is one launch; of a CPU, what runs is among what tilec did; building and benchmarks have that alone.
+func TestTraceOfTheRest(t *testing.T) {
+	kernel := []string{"run", "std/nn.tile", "softmax", "M=2", "N=3", "x=zeros"}
+	for _, c := range []struct {
+		args     []string
+		launches int
+		host     []string
+	}{
+		{append(kernel, "--device", "emu"), 1, []string{"load", "compile softmax", "plan", "code"}},
+		{append(kernel, "--device", "cpu"), 0, []string{"load", "compile softmax", "plan", "code", "run softmax"}},
+		{[]string{"run", "gpt.tile", "--random-weights", "nano", "--max-new-tokens", "2", "--device", "cpu"}, 0, []string{"open", "weights", "run head"}},
+		{[]string{"build", "std/nn.tile", "--kernel", "softmax", "M=2", "N=3"}, 0, []string{"load", "compile softmax", "passes", "plan", "emit softmax", "ptx"}},
+		{[]string{"bench", "run", "softmax f32 8192x768", "--limit", "8", "--time", "1ms", "--device", "cpu"}, 0, []string{"bench softmax f32 8192x768, at most 8", "compile softmax"}},
 	} {
-		code, stdout, stderr := invoke(t, append([]string{"run", "--trace", filepath.Join(t.TempDir(), "trace.json")}, args...)...)
-		assert.NotEqual(t, exitOK, code)
-		assert.Contains(t, stderr, want)
+		path := filepath.Join(t.TempDir(), "trace.json")
+		code, _, stderr := invoke(t, append(c.args, "--trace", path)...)
+		require.Equal(t, exitOK, code, "%v: %s", c.args, stderr)
+		launches, host := readTrace(t, path)
+		assert.Len(t, launches, c.launches, c.args)
+		assert.Subset(t, eventNames(host), c.host, c.args)
+	}
+}
+
+// A trace that could not be written is refused before anything runs.
+func TestTraceRefused(t *testing.T) {
+	for _, args := range [][]string{{"run", "gpt.tile", "--device", "emu"}, {"build", "std/nn.tile"}, {"bench", "run", "softmax"}} {
+		code, stdout, stderr := invoke(t, append(args, "--trace", "no/such/folder/trace.json")...)
+		assert.Equal(t, exitError, code)
+		assert.Contains(t, stderr, "cannot write in the folder no/such/folder")
 		assert.Empty(t, stdout)
 	}
 }

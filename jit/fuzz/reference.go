@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"tilec/jit/ir"
@@ -292,7 +293,12 @@ func (m *machine) elementwise(op *ir.Op) *tile {
 			r.product = &origin{op, args[0], args[1]}
 		}
 		if x := unchanged(op.Code, args); x != nil && slices.Equal(x.axes, r.axes) {
-			r.f = slices.Clone(x.f) // no rounding
+			for i, v := range x.f {
+				if math.IsInf(v.most(), 0) { // nothing may be computed; where something is, an infinity saturates in 8 bits
+					v = v.union(r.f[i])
+				}
+				r.f[i] = v // no rounding
+			}
 		}
 		r.takeAfter(args)
 	default:

@@ -44,6 +44,10 @@ type Logs struct {
 	passes map[string]bool
 	// times is what was measured since Times printed it.
 	times span
+	// spans are what was measured, where they are kept, and watches how many stopwatches there were.
+	spans                []Span
+	keeps, keepsLaunches bool
+	watches              int
 }
 
 // Parse reads the value of CUTILE_LOGS: a comma list of stages, or `all`; the name

@@ -28,35 +28,44 @@ func (s *span) part(name string) *span {
 	return p
 }
 
-// Spent adds time to the tree of [Logs.Times], where the stage time is on: the path names the work from the whole to the part, such as
+// Spent adds time that ends now to the tree of [Logs.Times], and to the spans that are kept: the path names the work from the whole to the part, such as
 // compile, linear, passes. It counts for each of the path's parts.
-func (l *Logs) Spent(d time.Duration, path ...string) {
-	if !l.On(Time) {
+func (l *Logs) Spent(d time.Duration, path ...string) { l.spent(Span{path, time.Now().Add(-d), d, 0}) }
+
+func (l *Logs) spent(s Span) {
+	if !l.measures() {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.keeps {
+		l.spans = append(l.spans, s)
+	}
 	at := &l.times
-	for _, name := range path {
+	for _, name := range s.Path {
 		at = at.part(name)
-		at.spent += d
+		at.spent += s.Took
 	}
 	at.count++
 }
 
 // A Stopwatch tells what work is spent on, one stage after the other. A nil *Stopwatch measures nothing.
 type Stopwatch struct {
-	logs *Logs
-	path []string
-	last time.Time
+	logs   *Logs
+	path   []string
+	last   time.Time
+	number int
 }
 
-// Stopwatch begins to measure the work of a path, see [Logs.Spent]; nil where the stage time is off.
+// Stopwatch begins to measure the work of a path, see [Logs.Spent]; nil where nothing is measured.
 func (l *Logs) Stopwatch(path ...string) *Stopwatch {
-	if !l.On(Time) {
+	if !l.measures() {
 		return nil
 	}
-	return &Stopwatch{logs: l, path: path, last: time.Now()}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watches++
+	return &Stopwatch{logs: l, path: path, last: time.Now(), number: l.watches}
 }
 
 // Lap ends a stage of the work, which began with the stopwatch or the lap before.
@@ -65,7 +74,7 @@ func (w *Stopwatch) Lap(stage string) {
 		return
 	}
 	now := time.Now()
-	w.logs.Spent(now.Sub(w.last), append(slices.Clone(w.path), stage)...)
+	w.logs.spent(Span{append(slices.Clone(w.path), stage), w.last, now.Sub(w.last), w.number})
 	w.last = now
 }
 

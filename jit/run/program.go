@@ -320,8 +320,9 @@ func (p *Program) launchAll(ctx context.Context, tensors []*tensor.Tensor, scala
 		if err := s.begin(p.device, scalars); err != nil {
 			return err
 		}
-		var begin time.Time
-		if logs.On(log.Launch) || logs.On(log.Time) {
+		measures := logs.MeasuresLaunches(p.device.Target().IsGPU())
+		begin := time.Time{}
+		if measures {
 			begin = time.Now()
 		}
 		if err := s.compiled.Exe.Launch(ctx, s.args); err != nil {
@@ -335,7 +336,7 @@ func (p *Program) launchAll(ctx context.Context, tensors []*tensor.Tensor, scala
 		if logs.On(log.Launch) { // the description costs more than a small launch
 			logs.Line(log.Launch, "%s %s", s.Spec.Name(), s.describe())
 		}
-		if logs.On(log.Time) {
+		if measures {
 			if err := p.device.Sync(); err != nil {
 				return err
 			}

@@ -60,7 +60,7 @@ func (p *Program) Times() ([]LaunchTime, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.times == nil {
-		return nil, misuse.New("Program.Times", p.bound.Name+" was not bound with Compiler.Timed on a GPU, as a graph: its launches leave no times", misuse.ErrUnset)
+		return nil, misuse.New("Program.Times", p.bound.Name+" was not bound with Compiler.Timed on a GPU: its launches leave no times", misuse.ErrUnset)
 	}
 	data := make([]byte, p.times.Size)
 	if err := p.device.Read(data, p.times, 0); err != nil {
