@@ -40,4 +40,6 @@ func (l *Logs) measures() bool { return l.On(Time) || l != nil && l.keeps }
 
 // MeasuresLaunches reports that each launch is measured by the host's clock, and waited for. A GPU's are where the stage time is on alone: in a trace, they
 // leave their times themselves.
-func (l *Logs) MeasuresLaunches(gpu bool) bool { return l.On(Time) || l != nil && l.keepsLaunches && !gpu }
+func (l *Logs) MeasuresLaunches(gpu bool) bool {
+	return l.On(Time) || l != nil && l.keepsLaunches && !gpu
+}
