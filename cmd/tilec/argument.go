@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -123,12 +124,10 @@ func (a *argument) addElements(x any, depth int) bool {
 }
 
 func (a *argument) parseFile(file string) error {
-	switch {
-	case strings.HasSuffix(file, ".npy"):
+	switch filepath.Ext(file) {
+	case ".npy", ".safetensors", ".npz": // of the latter two, one that has one tensor
 		a.file = file
 		return nil
-	case strings.HasSuffix(file, ".safetensors"), strings.HasSuffix(file, ".npz"):
-		return fmt.Errorf("which tensor of the file? write @%s:NAME", file)
 	}
 	for _, ending := range []string{".safetensors", ".npz"} {
 		if n := strings.Index(file, ending+":"); n >= 0 {

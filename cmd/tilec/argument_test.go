@@ -20,6 +20,8 @@ func TestParseArgument(t *testing.T) {
 		"full(-1.5)[2]:f16":      {generator: full, parameters: []float64{-1.5}, dims: []string{"2"}, dtype: lang.F16},
 		"full(inf)":              {generator: full, parameters: []float64{math.Inf(1)}},
 		"@a/b.npy":               {file: "a/b.npy"},
+		"@m.safetensors":         {file: "m.safetensors"},
+		"@m.npz":                 {file: "m.npz"},
 		"@m.safetensors:h.0.w:x": {file: "m.safetensors", tensor: "h.0.w:x"},
 		"1e-5":                   {},
 		"bf16":                   {},
@@ -35,7 +37,6 @@ func TestParseArgument(t *testing.T) {
 func TestParseArgumentRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"@file":                 "a file is @NAME.npy, @NAME.npz:ARRAY or @NAME.safetensors:TENSOR",
-		"@file.safetensors":     "which tensor of the file? write @file.safetensors:NAME",
 		"randn[3":               `a "]" is missing`,
 		"full(1":                `a ")" is missing`,
 		"full(one)":             `"one" is no number`,

@@ -39,7 +39,15 @@ func readArray(arg *argument) (*array, error) {
 			return nil, err
 		}
 		defer f.Close()
-		t, err := f.Tensor(arg.tensor)
+		var names []string
+		for _, t := range f.Tensors() {
+			names = append(names, t.Name)
+		}
+		name, err := arg.tensorAmong(names)
+		if err != nil {
+			return nil, err
+		}
+		t, err := f.Tensor(name)
 		if err != nil {
 			return nil, err
 		}
@@ -51,12 +59,42 @@ func readArray(arg *argument) (*array, error) {
 	return a, nil
 }
 
-// readNumpy reads a file of NumPy: an .npy file or, where the argument names an array, an .npz file.
+// readNumpy reads a file of NumPy: an .npy file, or an array of an .npz file.
 func readNumpy(arg *argument) (npy.Array, error) {
-	if arg.tensor == "" {
+	if filepath.Ext(arg.file) == ".npy" {
 		return npy.Read(arg.file)
 	}
-	return npy.ReadFrom(arg.file, arg.tensor)
+	name := arg.tensor
+	if name == "" {
+		names, err := npy.Names(arg.file)
+		if err == nil {
+			name, err = arg.tensorAmong(names)
+		}
+		if err != nil {
+			return npy.Array{}, err
+		}
+	}
+	return npy.ReadFrom(arg.file, name)
+}
+
+// mostNamed is how many of a file's tensors a message names.
+const mostNamed = 8
+
+// tensorAmong is the tensor that the argument names or, where it names none, the only one of its file.
+func (a *argument) tensorAmong(names []string) (string, error) {
+	switch {
+	case a.tensor != "":
+		return a.tensor, nil
+	case len(names) == 1:
+		return names[0], nil
+	case len(names) == 0:
+		return "", errors.New("there are no tensors in the file")
+	}
+	first := strings.Join(names[:min(len(names), mostNamed)], ", ")
+	if more := len(names) - mostNamed; more > 0 {
+		first += fmt.Sprintf(" and %d more", more)
+	}
+	return "", fmt.Errorf("which tensor of the file? It has %s: write %s=@%s:%s, for example", first, a.name, a.file, names[0])
 }
 
 // outFile is a file for arrays, in the format that the ending of its name says.

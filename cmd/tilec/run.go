@@ -58,7 +58,7 @@ With a name, run runs that kernel or graph. Each argument is NAME=VALUE:
   x=randn[M,N]:bf16      sizes by name, element type behind the colon
   x=[[1,2],[3,4]]        the elements themselves
   x=zeros                the shape follows from the other arguments
-  x=@x.npy               a file; x=@x.safetensors:name and x=@x.npz:name name one of its tensors
+  x=@x.npy               a file; x=@x.safetensors:name and x=@x.npz:name name one of its tensors, where it has several
   eps=1e-5 start=3       scalars and constants
   N=768 T=bf16 BM=128    dimensions, element types, extents of blocks; also warps=8, stages=3, split=4
 Tensors that are left out are random, when their shape is known. Without T=..., an element type is that of @sizes, or f32.

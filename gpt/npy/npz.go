@@ -33,15 +33,34 @@ func ReadFrom(path, name string) (Array, error) {
 		}
 		return Parse(path+": "+name+".npy", data)
 	}
-	var names []string
+	names := namesIn(z)
+	if len(names) == 0 {
+		return Array{}, fmt.Errorf("%s: there are no arrays in the file", path)
+	}
+	return Array{}, fmt.Errorf("%s: there is no array %s in the file: it has %s", path, name, strings.Join(names, ", "))
+}
+
+// Names lists the arrays of the .npz file at path.
+func Names(path string) ([]string, error) {
+	f, info, err := file.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	z, err := archive.Open(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: not an .npz file: %w", path, err)
+	}
+	return namesIn(z), nil
+}
+
+// namesIn lists the arrays of an archive, sorted.
+func namesIn(z *archive.Archive) (names []string) {
 	for entry := range z.Entries {
 		if known, ok := strings.CutSuffix(entry, ".npy"); ok {
 			names = append(names, known)
 		}
 	}
 	slices.Sort(names)
-	if len(names) == 0 {
-		return Array{}, fmt.Errorf("%s: there are no arrays in the file", path)
-	}
-	return Array{}, fmt.Errorf("%s: there is no array %s in the file: it has %s", path, name, strings.Join(names, ", "))
+	return names
 }
