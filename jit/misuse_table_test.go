@@ -631,6 +631,13 @@ var misuses = []wrongUse{
 		new(log.Stopwatch).Lap("")
 		return nil
 	}, nil},
+	{"Logs.KeepSpans", "nil", func(*world) error { (*jit.Logs)(nil).KeepSpans(true); new(jit.Logs).KeepSpans(false); return nil }, nil},
+	{"Logs.Spans", "nil", func(*world) error { (*jit.Logs)(nil).Spans(); new(jit.Logs).Spans(); return nil }, nil},
+	{"Logs.MeasuresLaunches", "nil", func(*world) error {
+		(*jit.Logs)(nil).MeasuresLaunches(true)
+		new(jit.Logs).MeasuresLaunches(false)
+		return nil
+	}, nil},
 	{"Logs.Times", "nil", func(*world) error { (*jit.Logs)(nil).Times(1); new(jit.Logs).Times(-1); return nil }, nil},
 	{"Logs.DumpAfter", "nil", func(*world) error { return (*jit.Logs)(nil).DumpAfter("fold") }, jit.ErrUnset},
 	{"Logs.DumpAfter", "zero", func(*world) error { return new(jit.Logs).DumpAfter("fold") }, jit.ErrUnset},
