@@ -195,7 +195,7 @@ func (x *Exactness) operands(op *ir.Op) {
 
 // passed is how far off the operands of an operation may be, where it is no product.
 func (x *Exactness) passed(op *ir.Op) float64 {
-	if len(op.Results) != 1 || op.Result().Type.DType != lang.F32 {
+	if len(op.Results) != 1 || op.Result().Type.DType != lang.F32 || op.Code.IsAtomic() { // an atomic puts its operand into memory, whoever reads what was there
 		return 0
 	}
 	by, used := x.allowed[op.Result()]

@@ -51,6 +51,8 @@ func TestWhatIsRoundedIsCoarse(t *testing.T) {
 		"f16 has too many digits for exp": {"  %10 e = exp %2 : f32{i, j}\n  %11 = sum %10 over j : f32{i}\n  %80 q = div %10, %11 : f32{i, j}\n  %90 = cast %80 : f16{i, j}\n  store %h[%0, %1] = %90\n", "q"},
 		"stored in f32":                   {"  %80 e = exp %2 : f32{i, j}\n  store %z[%0, %1] = %80\n", ""},
 		"stored in both":                  {"  %80 e = exp %2 : f32{i, j}\n  store %z[%0, %1] = %80" + store, ""},
+		"in memory by an atomic":          {"  %10 e = exp %2 : f32{i, j}\n  %80 was = atomic_xchg %z[%0, %1] = %10 : f32{i, j}\n", ""},
+		"by an atomic, and rounded":       {"  %10 e = exp %2 : f32{i, j}\n  atomic_add %z[%0, %1] = %10\n  %80 = mul %10, %10 : f32{i, j}" + store, ""},
 		"an argument":                     {"  %10 e = exp %2 : f32{i, j}\n  %80 s = sigmoid %10 : f32{i, j}" + store, "s"},
 		"what may cancel":                 {"  %10 e = exp %2 : f32{i, j}\n  %80 = sub %4, %10 : f32{i, j}" + store, ""},
 		"a sum of one sign":               {"  %10 e = exp %2 : f32{i, j}\n  %11 = add %4, %10 : f32{i, j}\n  %80 q = div %4, %11 : f32{i, j}" + store, "e q"},
