@@ -390,7 +390,7 @@ func (g *generator) contraction(e elem, depth int) value {
 	a, b := side(left), side(right)
 	axes := without(union(a, b), []*axis{k})
 	g.work(append(slices.Clone(axes), k))
-	if g.chance(30) {
+	if g.chance(30) && !slices.Contains(g.storedAlong, k) {
 		acc := value{g.zeros(e, axes), e, axes}
 		if len(axes) > 0 && g.chance(50) {
 			x := g.within(axes, func() value { return g.expr(e, depth-2) })

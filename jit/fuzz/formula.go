@@ -46,7 +46,7 @@ func (g *generator) formulaKernel() string {
 			index = index[:1+g.r.IntN(len(index))]
 		}
 		if last := g.axes[len(g.axes)-1]; len(g.wholes) > 0 && len(index) < widest && g.chance(30) && !slices.Contains(g.contracted, last) {
-			index = append(index, last)
+			index, g.storedAlong = append(index, last), append(g.storedAlong, last)
 		}
 		v := g.whole(g.someType(), index)
 		if x, ok := g.anyVariable(index); ok && g.chance(70) {

@@ -92,8 +92,9 @@ type generator struct {
 	opening []string
 	// stored are outputs that later lines of a formula may read.
 	stored []*tensor
-	// contracted are the axes that an mma contracts, which does not say so: a formula stores along none of them.
-	contracted []*axis
+	// contracted are the axes that an mma contracts, which does not say so: a formula stores along none of them, and those along which
+	// it has stored, storedAlong, no mma contracts.
+	contracted, storedAlong []*axis
 	// attributes are those that the kernel has for certain.
 	attributes []string
 	// matrix: the program is about one matrix product, whose tiles may be large.
