@@ -206,7 +206,7 @@ func cosh(d lang.DType, x [3]interval) interval {
 	if a.nan == always {
 		return a
 	}
-	return settled(lang.OpCosh, d, interval{math.Cosh(a.lo), math.Cosh(a.hi), a.nan})
+	return settled(lang.OpCosh, d, interval{evaluate(lang.OpCosh, d, math.Cosh, a.lo), evaluate(lang.OpCosh, d, math.Cosh, a.hi), a.nan})
 }
 
 // wave is sin or cos: no steeper than 1, between -1 and 1.

@@ -6,6 +6,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilec/lang"
@@ -451,6 +452,27 @@ func (b *Block) Replace(m map[*Value]*Value) {
 	})
 	find(b.Yield)
 }
+
+// Settle lists the axes of what renames and casts give in the order in which their operands have them, where another operand was put in the place of one with
+// another order: a backend may hold the elements of both in one place, in that order.
+func (f *Func) Settle() {
+	f.Walk(func(op *Op) bool {
+		if !op.keepsOrder() {
+			return true
+		}
+		axes := slices.Clone(op.Args[0].Type.Axes)
+		if i := slices.Index(axes, op.From); i >= 0 && op.Code == lang.OpRename {
+			axes[i] = op.Axis
+		}
+		if v := op.Result(); !slices.Equal(axes, v.Type.Axes) && (Type{DType: v.Type.DType, Axes: axes}).Same(v.Type) {
+			v.Type.Axes = axes
+		}
+		return true
+	})
+}
+
+// keepsOrder reports an operation whose result has its axes in the order of its operand's.
+func (op *Op) keepsOrder() bool { return op.Code == lang.OpRename || op.Code == lang.OpCast }
 
 // ParamKind is what a launch parameter holds.
 type ParamKind uint8

@@ -87,6 +87,7 @@ const maxRounds = 20
 // that panics or leaves a kernel that does not verify is a *bug.Error with the
 // kernel's text before that pass.
 func Run(f *ir.Func, o Options) error {
+	f.Settle()
 	if o.Verify {
 		if err := verify(f); err != nil {
 			b := bug.New("build", "before any pass: %w", err)
@@ -200,6 +201,9 @@ func apply(f *ir.Func, p Pass, o *Options) (changed bool, err error) {
 	changed, err = p.Run(f, o)
 	if err != nil {
 		return false, fmt.Errorf("pass %s: %w", p.Name, err)
+	}
+	if changed {
+		f.Settle()
 	}
 	if o.Verify {
 		if err := verify(f); err != nil {

@@ -61,3 +61,36 @@ func TestFind(t *testing.T) {
 	_, err := Find("nothing")
 	assert.EqualError(t, err, `unknown pass "nothing": known are fold, topk, sink, cse, licm, empty, contract, matvec, ranges, dce, share, spill, stream, single, keep, bounds, flatten, shifts`)
 }
+
+// Where a pass puts another value in the place of an operand, a rename and a cast have their axes in its order: backends may hold both in one place.
+func TestRenamesAndCastsFollowTheirOperands(t *testing.T) {
+	f := parse(t, `kernel @k {
+  dim N = 8
+  tensor %x : in f32[N, N]
+  tensor %y : out bf16[N, N]
+  axis i : whole N[0 .. 8]
+  axis j : whole N[0 .. 8]
+  axis e : whole N[0 .. 8]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = const true : bool
+  %3 = load %x[%1, %0] : f32{j, i}
+  %4 = load %x[%0, %1] : f32{i, j}
+  %5 = if %2 : (f32{i, j}) {
+    yield %3
+  } else {
+    yield %4
+  }
+  %6 = rename %5 from j to e : f32{i, e}
+  %7 = cast %6 : bf16{i, e}
+  %8 = index e : i32{e}
+  store %y[%0, %8] = %7
+}
+`)
+	require.NoError(t, Run(f, Options{Verify: true}))
+	text := f.String()
+	assert.NotContains(t, text, "if ")
+	assert.Contains(t, text, " = rename %3 from j to e : f32{e, i}")
+	assert.Contains(t, text, " : bf16{e, i}")
+}
