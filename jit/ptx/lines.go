@@ -62,7 +62,6 @@ func (k *kernel) storeLines(op *ir.Op, t *sharedTile, s *block.BoxStore, part in
 	}
 	slices.SortStableFunc(regs, func(a, b int) int { return x.l.RegCoord(a, x.rows) - x.l.RegCoord(b, x.rows) })
 	x.first = x.l.RegCoord(regs[0], x.along)
-	x.runs = 0
 	for _, r := range regs {
 		if x.l.RegCoord(r, x.rows) == x.l.RegCoord(regs[0], x.rows) {
 			x.runs++
