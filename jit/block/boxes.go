@@ -1,6 +1,7 @@
 package block
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -42,17 +43,17 @@ func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
 			}
 		}
 	}
-	b, ok := p.newBox(load.Tensor, dims, t, loop)
+	b, ok := p.newBox(load.Tensor, dims, t, loop, loop != nil)
 	if ok {
 		b.Wiped = wiped
 	}
 	return b, ok
 }
 
-// newBox fits boxes to a tile, element by element of an access's index. A load in a loop may read beyond the tensor, where the TMA gives 0.
-func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.Op) (*Box, bool) {
+// newBox fits boxes to a tile, element by element of an access's index. Where that may be beyond the tensor, the TMA gives 0 and stores nothing.
+func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.Op, beyond bool) (*Box, bool) {
 	size := int64(t.DType.Size())
-	along, ok := boxUnits(tensor, dims, loop != nil)
+	along, ok := boxUnits(tensor, dims, beyond)
 	if !ok || !t.boxed() || p.startOf(dims[len(dims)-1])*size%chunkBytes != 0 {
 		return nil, false
 	}
@@ -241,10 +242,7 @@ func (p *Program) storeByBoxes() {
 	if !p.Producing {
 		return
 	}
-	for _, op := range p.Func.Body.Ops {
-		if op.Code != lang.OpStore || op.Collides() {
-			continue
-		}
+	for _, op := range p.storesOf(p.Func.Body) {
 		s := p.boxStore(op)
 		if s == nil && p.Persist > 0 {
 			s = p.lineStore(op)
@@ -253,6 +251,30 @@ func (p *Program) storeByBoxes() {
 			p.Stores[op] = s
 		}
 	}
+}
+
+// storesOf are the stores among the operations of a block, and of branches that do nothing else.
+func (p *Program) storesOf(b *ir.Block) (stores []*ir.Op) {
+	for _, op := range b.Ops {
+		switch {
+		case op.Code == lang.OpStore && !op.Collides():
+			stores = append(stores, op)
+		case p.onlyStores(op):
+			stores = append(stores, p.storesOf(op.Blocks[0])...)
+		}
+	}
+	return stores
+}
+
+// onlyStores reports a branch that blocks take as a whole, to store what is there before it.
+func (p *Program) onlyStores(op *ir.Op) bool {
+	if op.Code != lang.OpIf || len(op.Results) > 0 || len(op.Blocks[1].Ops) > 0 || !p.soon(op.Args[0]) {
+		return false
+	}
+	return !slices.ContainsFunc(op.Blocks[0].Ops, func(op *ir.Op) bool {
+		place := len(op.Results) == 1 && op.Result().Type.DType.IsInt() && (op.Code == lang.OpLoad && op.Result().Type.IsScalar() || op.Code.Row().Elementwise || op.Code.Row().Group == lang.GroupCreate)
+		return !place && (op.Code != lang.OpStore || op.Collides())
+	})
 }
 
 // AddressReach is how far from a register an address may be in machine code, in bytes. Each access further away has registers for
@@ -351,15 +373,17 @@ func (p *Program) boxStore(op *ir.Op) *BoxStore {
 			}
 		}
 	}
-	axes, ext := []*ir.Axis{c}, []int{int(c.Extent)}
+	axes := []*ir.Axis{c}
 	for i := len(dims) - 2; i >= 0; i-- {
 		for _, term := range dims[i].Affine.Terms {
-			axes, ext = append(axes, term.Axis), append(ext, int(term.Axis.Extent))
+			axes = append(axes, term.Axis)
 		}
 	}
-	t := NewTile(op.Tensor.DType, axes, ext, true)
+	// Only the last axis of a tile can have any number of positions.
+	slices.SortStableFunc(axes[1:], func(a, b *ir.Axis) int { return cmp.Compare(a.Extent&(a.Extent-1), b.Extent&(b.Extent-1)) })
+	t := NewTile(op.Tensor.DType, axes, Extents(axes), true)
 	t.panel()
-	b, ok := p.newBox(op.Tensor, dims, t, nil)
+	b, ok := p.newBox(op.Tensor, dims, t, nil, true)
 	if !ok {
 		return nil
 	}

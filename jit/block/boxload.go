@@ -52,7 +52,7 @@ func (p *Program) boxLoad(op *ir.Op) *BoxLoad {
 	if tile.Contiguous() != Contiguous(p.Access(op)) {
 		return nil
 	}
-	box, ok := p.newBox(op.Tensor, p.Access(op), tile, nil)
+	box, ok := p.newBox(op.Tensor, p.Access(op), tile, nil, false)
 	if !ok {
 		return nil
 	}

@@ -455,17 +455,20 @@ func (p *Program) fitsWgmma(c *Product) bool {
 	if p.Wgmma == WgmmaNever || !p.Target.Has(target.Wgmma) || c.MMA.Sum == lang.F64 || c.MMA.Widened || c.Element(0) != c.Op.Args[0].Type.DType {
 		return false
 	}
-	if len(c.M) == 0 || !alone(c.N) || !alone(c.K) || Volume(c.Batch) > 1 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
+	if len(c.M) == 0 || len(c.N) == 0 || !alone(c.K) || Volume(c.Batch) > 1 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
 		return false
 	}
-	n, depth := c.N[0], c.K[0]
-	if layout.PowerAbove((Volume(c.M)+15)/16) < p.Warps || n.Extent > 256 || n.Extent <= leastColumns/2 || !asked && n.Extent < WgmmaColumns {
+	n, depth := Volume(c.N), c.K[0]
+	if layout.PowerAbove((Volume(c.M)+15)/16) < p.Warps || n > 256 || n <= leastColumns/2 || !asked && n < WgmmaColumns {
+		return false
+	}
+	if !alone(c.N) && (p.wgmmaFirst(c, c.B) != depth || !powers(c.N[:len(c.N)-1])) { // and so do columns
 		return false
 	}
 	if !alone(c.M) && (p.wgmmaFirst(c, c.A) != depth || !powers(c.M)) { // rows of several axes follow one another
 		return false
 	}
-	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+c.MMA.Depth-1)/c.MMA.Depth*c.MMA.Depth
+	columns, steps := (n+7)/8*8, (int(depth.Extent)+c.MMA.Depth-1)/c.MMA.Depth*c.MMA.Depth
 	panel := func(elements int) bool { return panelOf(elements*c.Element(0).Size()) > 0 }
 	if !panel(steps) {
 		return false

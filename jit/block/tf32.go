@@ -93,7 +93,7 @@ func (p *Program) fitsTF32(c *Product) bool {
 	if !ok || roles.Columns != c.B || p.refused[c.Op] || p.Stages < 2 || !p.Target.Has(target.TMA) {
 		return false
 	}
-	return TF32Extents(int64(Volume(c.M)), c.N[0].Extent, c.K[0].Extent, p.Warps, roles.Across)
+	return TF32Extents(int64(Volume(c.M)), int64(Volume(c.N)), c.K[0].Extent, p.Warps, roles.Across)
 }
 
 // TF32Extents reports a tile of a product of f32 that wgmma takes, by so many warps, where the rows lie across the depth or not.

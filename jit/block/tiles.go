@@ -58,13 +58,13 @@ func (p *Program) goThroughTiles() {
 				return
 			}
 			loop = op
-		case op.Code.Row().Elementwise, op.Code.Row().Group == lang.GroupCreate, op.Code == lang.OpLoad, op.Code == lang.OpStore && !op.Collides():
+		case op.Code.Row().Elementwise, op.Code.Row().Group == lang.GroupCreate, op.Code == lang.OpLoad, op.Code == lang.OpStore && !op.Collides(), loop != nil && p.onlyStores(op):
 		default:
 			return
 		}
 	}
-	for _, op := range p.Func.Body.Ops {
-		if op.Code == lang.OpStore && p.Stores[op] == nil && !p.storedAsHeld(op) { // a thread has not the registers to arrange so large a tile
+	for _, op := range p.storesOf(p.Func.Body) {
+		if p.Stores[op] == nil && !p.storedAsHeld(op) { // a thread has not the registers to arrange so large a tile
 			return
 		}
 	}

@@ -53,7 +53,7 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 		before.Fused = s.Fused[:i]
 		j := &joining{Builder: ir.Builder{Func: f}, f: f, part: part, values: map[*ir.Value]*ir.Value{}, dims: map[*ir.Dim]*ir.Dim{},
 			tensors: map[*ir.Tensor]*ir.Tensor{}, axes: map[*ir.Axis]*ir.Axis{}, at: map[*ir.Axis]*ir.Value{},
-			spread: map[*ir.Axis][]*ir.Axis{}, groups: fusion.Groups, parts: fusion.Parts, flat: fusion.Flat, known: map[*ir.Tensor]*ir.Tensor{}, gone: map[*ir.Tensor]bool{}, renamed: map[string]string{}, name: fusion.Spec.Kernel.Name}
+			spread: map[*ir.Axis][]*ir.Axis{}, groups: fusion.Groups, parts: fusion.Parts, expands: fusion.Expand, flat: fusion.Flat, known: map[*ir.Tensor]*ir.Tensor{}, gone: map[*ir.Tensor]bool{}, renamed: map[string]string{}, name: fusion.Spec.Kernel.Name}
 		j.into = tensorAt(f, before.Operands(), fusion.Into)
 		j.from = tensorAt(part, fusion.Spec.Operands(), fusion.From)
 		j.suits(dims, partDims)
@@ -112,6 +112,8 @@ type joining struct {
 	// groups are spec.Fusion's.
 	groups []spec.Group
 	parts  []spec.Part
+	// expands is spec.Fusion's Expand.
+	expands []spec.Expanded
 	// flat is spec.Fusion's.
 	flat    bool
 	dims    map[*ir.Dim]*ir.Dim
@@ -387,7 +389,7 @@ func (j *joining) sink() {
 	j.refuseExchange()
 	switch {
 	case j.parts != nil:
-		j.sinkOfPart(store, loads, of)
+		j.sinkOfPart(store, loads, axes, of)
 	case j.flat:
 		j.flatten(store, of)
 		j.behind(store, loads, stored, func(op *ir.Op) { j.emitFlat(op, store) })

@@ -11,8 +11,11 @@ import (
 // sinkOfPart puts what part computes of an element of a part of the tensor behind the store of that: at the positions that
 // are in that part. Where whole blocks are in it or not, as of a head's columns, the others skip it. Elsewhere it stores nothing
 // outside of the part, as a store outside of its tensor does.
-func (j *joining) sinkOfPart(store *ir.Op, loads []*ir.Op, of []*ir.Axis) {
+func (j *joining) sinkOfPart(store *ir.Op, loads []*ir.Op, axes, of []*ir.Axis) {
 	j.declare(nil)
+	if j.expands != nil {
+		j.expand(axes, of, j.expands)
+	}
 	j.insert(store, func() *ir.Value {
 		j.Block.Ops = append(j.Block.Ops, store)
 		within := map[*ir.Axis]bool{} // axes all of whose positions are there
@@ -124,7 +127,7 @@ func (j *joining) alone(of []*ir.Axis) (alone []int) {
 // tensor: a block then has one position along the part's other dimensions. It is nil where that is not known.
 func (j *joining) runOf(at *ir.Value, p spec.Part) *ir.Value {
 	def := at.Def
-	if def == nil || def.Code != lang.OpIndex || def.Axis.Kind != ir.Grid || def.Axis.Scalar || len(p.Dims) == 0 {
+	if p.All && len(p.Dims) == 1 || def == nil || def.Code != lang.OpIndex || def.Axis.Kind != ir.Grid || def.Axis.Scalar || len(p.Dims) == 0 {
 		return nil
 	}
 	size := j.dims[j.from.Shape[p.Dims[len(p.Dims)-1]]]

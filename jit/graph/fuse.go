@@ -197,15 +197,57 @@ func (r *rewriter) sinkOfPart(first, n, place int) bool {
 		rows *= a.Spec.Reckoned(size)
 	}
 	parts, ok := spec.PartOf(w.Shape, v.Shape, v.Strides, v.Offset)
-	if !ok || rows > partRows || v.DType != w.DType || r.shared(first, n) > 1 {
+	if !ok || v.DType != w.DType || r.shared(first, n) > 1 {
 		return false
+	}
+	f := spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place, Parts: parts}
+	if rows > partRows {
+		return r.sinkOfRuns(first, n, f)
 	}
 	one, err := Call{}, errOneByOne
 	if r.target.IsGPU() && r.target.PartLatency <= r.target.LaunchInProgram() {
-		one, err = r.joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place, Parts: parts})
+		one, err = r.joined(a, b, f)
 	}
 	return r.settle(first, n, one, err)
 }
+
+// sinkOfRuns makes one launch of two where the second reads a part of what the first stores that is made of whole runs: the dimensions of
+// what the first stores become those that the second sees, so that a block is in the part or not, and stores whole tiles.
+func (r *rewriter) sinkOfRuns(first, n int, f spec.Fusion) bool {
+	a, b := &r.Calls[first], &r.Calls[n]
+	w, v := &a.Tensors[f.Into], &b.Tensors[f.From]
+	expand, shape, ok := spec.ExpandBy(w.Shape, v.Shape, f.Parts)
+	if !ok || !r.target.IsGPU() {
+		return false
+	}
+	if slices.ContainsFunc(expand, spec.Expanded.Several) {
+		for k := range expand {
+			e := &expand[k]
+			if !e.Several() {
+				continue
+			}
+			last := a.Spec.Reckoned(v.Shape[e.Dims[len(e.Dims)-1]])
+			if e.Multiple = min(last&-last, mostRows); e.Outer == 0 && e.Multiple < wholeRows {
+				return r.settle(first, n, Call{}, errOneByOne)
+			}
+		}
+		f.Expand = expand
+		if f.Parts, ok = spec.PartOf(shape, v.Shape, v.Strides, v.Offset); !ok {
+			return false
+		}
+	} else if !slices.ContainsFunc(a.Spec.Fused, func(f spec.Fusion) bool { return f.Expand != nil }) {
+		return false
+	}
+	one, err := r.joined(a, b, f)
+	if err == nil {
+		u := &one.Tensors[f.Into]
+		u.Shape, u.Strides = shape, tensor.Contiguous(shape)
+	}
+	return r.settle(first, n, one, err)
+}
+
+// wholeRows is how many rows each sequence has at least of which blocks have whole tiles, of at most mostRows.
+const wholeRows, mostRows = 64, 128
 
 // shared is how many operands of launch number n are what number first stores.
 func (r *rewriter) shared(first, n int) int {

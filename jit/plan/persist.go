@@ -58,6 +58,7 @@ func (m *model) mayStay() bool {
 			}
 			written[s.op.Tensor] = true
 		case s.op.Code == lang.OpLoad || row.Elementwise || row.Group == lang.GroupCreate:
+		case s.op.Code == lang.OpIf && len(s.op.Results) == 0: // stores of some blocks
 		default:
 			return false
 		}

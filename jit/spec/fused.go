@@ -48,6 +48,48 @@ type Fusion struct {
 	// Parts are of a sink that reads a part of the tensor, which then stays in memory, by the tensor's dimensions. nil for one
 	// that reads all of it.
 	Parts []Part
+	// Expand, of a sink with Parts, says which dimensions of the tensor become several before that; Parts are then of the expanded
+	// tensor. nil where the tensor stays as it is.
+	Expand []Expanded
+}
+
+// Expanded is what becomes of a dimension of a tensor for a sink that reads a part of it: Outer runs as long as what the sink reads
+// along it (0 where it reads the whole), of the dimensions Dims of what it reads, outermost first. One dimension alone stays as it is.
+type Expanded struct {
+	Outer int64
+	Dims  []int
+	// Multiple is known to divide the last of Dims.
+	Multiple int64
+}
+
+// Several reports a dimension that becomes more than one.
+func (e Expanded) Several() bool { return e.Outer > 0 || len(e.Dims) > 1 }
+
+// ExpandBy gives what becomes of the dimensions of a tensor for a sink that reads parts of them in a view of a shape, and the shape that
+// the tensor has then; false where a part is no whole run of its dimension.
+func ExpandBy(shape, viewShape []int64, parts []Part) (expand []Expanded, expanded []int64, ok bool) {
+	for k, p := range parts {
+		e := Expanded{Dims: p.Dims, Multiple: 1}
+		covered := int64(1)
+		for _, d := range p.Dims {
+			covered *= viewShape[d]
+		}
+		switch {
+		case len(p.Dims) == 0:
+			expanded = append(expanded, shape[k])
+		case !p.All:
+			if shape[k]%covered != 0 || p.Begin%covered != 0 {
+				return nil, nil, false
+			}
+			e.Outer = shape[k] / covered
+			expanded = append(expanded, e.Outer)
+		}
+		for _, d := range p.Dims {
+			expanded = append(expanded, viewShape[d])
+		}
+		expand = append(expand, e)
+	}
+	return expand, expanded, true
 }
 
 // Shared is one more tensor of a fusion: Fusion's Into, From and Kept.
@@ -177,7 +219,7 @@ func Shift(place int, gone []int) int {
 }
 
 // How says how the kernel is fused, beside its role and the tensor.
-func (f *Fusion) How() string { return fmt.Sprint(f.Groups, f.Parts, f.Kept, f.More, f.Flat) }
+func (f *Fusion) How() string { return fmt.Sprint(f.Groups, f.Parts, f.Expand, f.Kept, f.More, f.Flat) }
 
 // Operand is a parameter of a launch.
 type Operand struct {
@@ -210,6 +252,9 @@ func (s *Spec) Operands() []Operand {
 		others := Left(f.Spec.Operands(), f.Known())
 		for k := range others {
 			others[k].Flat = others[k].Flat || f.Flat && others[k].IsTensor
+		}
+		if f.Expand != nil {
+			all[f.Into].Flat = true
 		}
 		all = append(Left(all, f.Gone()), others...)
 	}
