@@ -244,7 +244,13 @@ func runFused(t *testing.T, device jit.Device, g *typed.Graph, dims map[string]i
 				require.NoError(t, err)
 				shape = append(shape, n)
 			}
+			d := p.Type.DType.Resolve(map[*typed.TypeParam]lang.DType{g.TypeParams[0]: d})
 			a := jittest.Normal(d, fmt.Sprint(i), shape...)
+			if d == lang.I32 { // where a sequence begins: before the cache, in it, and so that it ends behind it
+				for k := range shape[0] {
+					require.NoError(t, a.SetFloat(int(k), []float64{3, -5, 70}[k%3]))
+				}
+			}
 			m, err := compiler.Device.Alloc(int64(len(a.Data)))
 			require.NoError(t, err)
 			t.Cleanup(func() { compiler.Device.Free(m) })

@@ -17,7 +17,7 @@ func (j *joining) sinkOfPart(store *ir.Op, loads []*ir.Op, axes, of []*ir.Axis) 
 		j.expand(axes, of, j.expands)
 	}
 	j.insert(store, func() *ir.Value {
-		j.Block.Ops = append(j.Block.Ops, store)
+		j.keepRest(store)
 		within := map[*ir.Axis]bool{} // axes all of whose positions are there
 		var inside *ir.Value
 		and := func(c *ir.Value) {
@@ -38,6 +38,10 @@ func (j *joining) sinkOfPart(store *ir.Op, loads []*ir.Op, axes, of []*ir.Axis) 
 				for _, d := range p.Dims {
 					within[of[d]] = true
 				}
+				continue
+			}
+			if len(p.Dims) == 0 && !p.All && at.Type.IsScalar() {
+				and(j.Op(lang.OpEq, at, j.Int(p.Begin)))
 				continue
 			}
 			if p.Begin > 0 {
@@ -111,6 +115,22 @@ func (j *joining) sinkOfPart(store *ir.Op, loads []*ir.Op, axes, of []*ir.Axis) 
 		}
 		return nil
 	})
+}
+
+// keepRest puts the store of the tensor back, of those blocks whose positions others read.
+func (j *joining) keepRest(store *ir.Op) {
+	keep := func() { j.Block.Ops = append(j.Block.Ops, store) }
+	r := j.rest
+	if r.Count == 0 || !store.Args[r.Dim].Type.IsScalar() {
+		keep()
+		return
+	}
+	at := store.Args[r.Dim]
+	if r.Count == 1 {
+		j.under(j.Op(lang.OpEq, at, j.Int(r.Begin)), keep)
+		return
+	}
+	j.under(j.Op(lang.OpLogicAnd, j.Op(lang.OpGe, at, j.Int(r.Begin)), j.Op(lang.OpLt, at, j.Int(r.Begin+r.Count))), keep)
 }
 
 // alone lists the dimensions of the part that none of the tensor's are made of: they have one element.

@@ -226,8 +226,12 @@ func (r *rewriter) sinkOfRuns(first, n int, f spec.Fusion) bool {
 			if !e.Several() {
 				continue
 			}
-			last := a.Spec.Reckoned(v.Shape[e.Dims[len(e.Dims)-1]])
-			if e.Multiple = min(last&-last, mostRows); e.Outer == 0 && e.Multiple < wholeRows {
+			last := v.Shape[e.Dims[len(e.Dims)-1]]
+			least := int64(wholeRows)
+			if e.Outer > 0 {
+				least = wholeColumns
+			}
+			if e.Multiple = min(last&-last, mostRows); e.Multiple < least {
 				return r.settle(first, n, Call{}, errOneByOne)
 			}
 		}
@@ -238,6 +242,7 @@ func (r *rewriter) sinkOfRuns(first, n int, f spec.Fusion) bool {
 	} else if !slices.ContainsFunc(a.Spec.Fused, func(f spec.Fusion) bool { return f.Expand != nil }) {
 		return false
 	}
+	f.Rest = r.restOf(w, shape, n)
 	one, err := r.joined(a, b, f)
 	if err == nil {
 		u := &one.Tensors[f.Into]
@@ -246,8 +251,41 @@ func (r *rewriter) sinkOfRuns(first, n int, f spec.Fusion) bool {
 	return r.settle(first, n, one, err)
 }
 
-// wholeRows is how many rows each sequence has at least of which blocks have whole tiles, of at most mostRows.
-const wholeRows, mostRows = 64, 128
+// restOf is the run of positions along one dimension of a tensor, seen in a shape, that all launches but number n read.
+func (r *rewriter) restOf(w *View, shape []int64, n int) (rest spec.Rest) {
+	if r.results[w.Slot] {
+		return rest
+	}
+	first := true
+	for _, k := range r.reads[w.Slot] {
+		if k == n {
+			continue
+		}
+		r.Calls[k].each(func(_ int, v *View, mode lang.ParamMode) {
+			if v.Slot != w.Slot || mode == lang.Out {
+				return
+			}
+			runs, ok := runsOf(shape, v)
+			one := spec.Rest{}
+			for d, run := range runs {
+				if ok && run.count < shape[d] && run.step == 1 && one.Count == 0 {
+					one = spec.Rest{Dim: d, Begin: run.start, Count: run.count}
+				}
+			}
+			if first {
+				rest = one
+			} else if rest != one {
+				rest = spec.Rest{}
+			}
+			first = false
+		})
+	}
+	return rest
+}
+
+// Of sequences of a multiple of wholeRows positions, and runs of a multiple of wholeColumns, blocks have whole tiles; that mostRows divide a
+// sequence is the most that code is made for.
+const wholeRows, wholeColumns, mostRows = 64, 16, 128
 
 // shared is how many operands of launch number n are what number first stores.
 func (r *rewriter) shared(first, n int) int {

@@ -240,7 +240,7 @@ func (m *model) gather(b *ir.Block, loops []*ir.Op, once []int) {
 	}
 }
 
-// firstOnly is the grid axes at whose first position a condition holds alone: of `start(j) == 0`, j.
+// firstOnly is the grid axes at whose first position a condition holds alone, of `start(j) == 0` j, or at another of positions that blocks have one of.
 func (m *model) firstOnly(cond *ir.Value) []int {
 	def := cond.Def
 	switch {
@@ -252,7 +252,7 @@ func (m *model) firstOnly(cond *ir.Value) []int {
 		return nil
 	}
 	at, zero := def.Args[0].Def, def.Args[1].Def
-	if at == nil || zero == nil || at.Code != lang.OpStart || zero.Code != lang.OpConst || zero.Const.Int != 0 || at.Axis.Kind != ir.Grid {
+	if at == nil || zero == nil || at.Code != lang.OpStart || zero.Code != lang.OpConst || zero.Const.Int != 0 && !at.Axis.Scalar || at.Axis.Kind != ir.Grid {
 		return nil
 	}
 	return []int{m.place[at.Axis]}

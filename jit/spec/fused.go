@@ -51,6 +51,14 @@ type Fusion struct {
 	// Expand, of a sink with Parts, says which dimensions of the tensor become several before that; Parts are then of the expanded
 	// tensor. nil where the tensor stays as it is.
 	Expand []Expanded
+	// Rest, of a sink with Parts, is what others read of the tensor; the zero Rest where that is more than a run.
+	Rest Rest
+}
+
+// Rest is a run of Count positions, from Begin on, along a dimension of a tensor. What lies beside it nothing reads.
+type Rest struct {
+	Dim          int
+	Begin, Count int64
 }
 
 // Expanded is what becomes of a dimension of a tensor for a sink that reads a part of it: Outer runs as long as what the sink reads
@@ -219,7 +227,9 @@ func Shift(place int, gone []int) int {
 }
 
 // How says how the kernel is fused, beside its role and the tensor.
-func (f *Fusion) How() string { return fmt.Sprint(f.Groups, f.Parts, f.Expand, f.Kept, f.More, f.Flat) }
+func (f *Fusion) How() string {
+	return fmt.Sprint(f.Groups, f.Parts, f.Expand, f.Rest, f.Kept, f.More, f.Flat)
+}
 
 // Operand is a parameter of a launch.
 type Operand struct {
