@@ -29,6 +29,11 @@ type Box struct {
 	Wiped bool
 }
 
+// MayBeginOutside reports boxes that may begin before the first position of their tensor, as only those do whose index may be anywhere.
+func (b *Box) MayBeginOutside() bool {
+	return slices.ContainsFunc(b.Dims, func(d DimAccess) bool { return d.Checked })
+}
+
 // boxFor finds how the TMA would fill a tile with a load's elements, in a loop: what
 // does not exist has to come out as 0 where a product would count it.
 func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
@@ -242,7 +247,7 @@ func (p *Program) storeByBoxes() {
 	if !p.Producing {
 		return
 	}
-	for _, op := range p.storesOf(p.Func.Body) {
+	for _, op := range p.StoresOf(p.Func.Body) {
 		s := p.boxStore(op)
 		if s == nil && p.Persist > 0 {
 			s = p.lineStore(op)
@@ -253,14 +258,14 @@ func (p *Program) storeByBoxes() {
 	}
 }
 
-// storesOf are the stores among the operations of a block, and of branches that do nothing else.
-func (p *Program) storesOf(b *ir.Block) (stores []*ir.Op) {
+// StoresOf are the stores among the operations of a block, and of branches that do nothing else.
+func (p *Program) StoresOf(b *ir.Block) (stores []*ir.Op) {
 	for _, op := range b.Ops {
 		switch {
 		case op.Code == lang.OpStore && !op.Collides():
 			stores = append(stores, op)
 		case p.onlyStores(op):
-			stores = append(stores, p.storesOf(op.Blocks[0])...)
+			stores = append(stores, p.StoresOf(op.Blocks[0])...)
 		}
 	}
 	return stores
@@ -275,6 +280,21 @@ func (p *Program) onlyStores(op *ir.Op) bool {
 		place := len(op.Results) == 1 && op.Result().Type.DType.IsInt() && (op.Code == lang.OpLoad && op.Result().Type.IsScalar() || op.Code.Row().Elementwise || op.Code.Row().Group == lang.GroupCreate)
 		return !place && (op.Code != lang.OpStore || op.Collides())
 	})
+}
+
+// OfOneTile are the stores by boxes that take the same tile of shared memory as one, in order, with it: they store one value, and the tile lies alike
+// for all. Such blocks arrange it once.
+func (p *Program) OfOneTile(op *ir.Op) (all []*ir.Op) {
+	s := p.Stores[op]
+	if s == nil || s.Box == nil {
+		return nil
+	}
+	for _, o := range p.StoresOf(p.Func.Body) {
+		if x := p.Stores[o]; x != nil && x.Box != nil && o.Stored() == op.Stored() && slices.Equal(x.Tile.Axes, s.Tile.Axes) && x.Tile.Swizzle == s.Tile.Swizzle && x.Tile.Panels == s.Tile.Panels {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // AddressReach is how far from a register an address may be in machine code, in bytes. Each access further away has registers for

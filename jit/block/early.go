@@ -254,7 +254,7 @@ func (p *Program) copyEarly() {
 		var early []int
 		for i, c := range x.Copies {
 			if slices.ContainsFunc(p.Access(c.Load), func(d DimAccess) bool {
-				return slices.ContainsFunc(d.Affine.Scalars, func(s scalarTerm) bool { return x.Produced || !p.known(s.Value) })
+				return slices.ContainsFunc(d.Affine.Scalars, func(s scalarTerm) bool { return !p.known(s.Value) || x.Produced && !p.early(s.Value) })
 			}) {
 				return
 			}

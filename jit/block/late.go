@@ -55,13 +55,15 @@ func (p *Program) computeLate() {
 	}
 }
 
-// onlyStore is the store by boxes that takes a value, directly or through operations that are computed as it stores; nil where another operation
-// takes the value too.
+// onlyStore is the store by boxes that takes a value, directly or through operations that are computed as it stores, or the first of those that take one
+// tile; nil where another operation takes the value too.
 func (p *Program) onlyStore(v *ir.Value) (store *ir.Op) {
 	for _, u := range p.Uses[v] {
 		by := p.Late[u.Op]
 		if p.Stores[u.Op] != nil && u.Op.Stored() == v {
-			by = u.Op
+			if by = u.Op; p.Stores[u.Op].Box != nil {
+				by = p.OfOneTile(u.Op)[0]
+			}
 		}
 		if by == nil || store != nil && store != by {
 			return nil

@@ -23,7 +23,7 @@ type Roles struct {
 
 // WgmmaRoles gives the roles of a product's operands. Where ok is false, wgmma does not take elements of 8 or 32 bits, whatever the
 // extents are; those of 16 bits it takes as they stand, the first argument as the rows, unless the second has several axes. Of several axes of the depth, as a window has them beside its channels, it takes one, and steps go through the others one by one; the
-// rows may have several axes, as an image has, the columns one.
+// rows may have several axes, as an image has, the columns one, or one of which blocks have parts.
 func WgmmaRoles(op *ir.Op) (roles Roles, ok bool) {
 	if op.Precision != "" || len(op.Over) == 0 {
 		return roles, false
@@ -36,7 +36,7 @@ func WgmmaRoles(op *ir.Op) (roles Roles, ok bool) {
 			return roles, false
 		}
 		deep[arg] = loaded[arg] && slices.Contains(op.Over, Contiguous(AccessOf(v.Def)))
-		single[arg] = len(ir.Without(v.Type.Axes, op.Args[1-arg].Type.Axes)) == 1
+		single[arg] = ir.Divided(ir.Without(v.Type.Axes, op.Args[1-arg].Type.Axes)) == 1
 	}
 	x, y := op.Args[0].Type, op.Args[1].Type
 	if len(x.Axes)+len(y.Axes) != len(op.Result().Type.Axes)+2*len(op.Over) { // some axes are of both, beside the depth

@@ -63,7 +63,7 @@ func (p *Program) goThroughTiles() {
 			return
 		}
 	}
-	for _, op := range p.storesOf(p.Func.Body) {
+	for _, op := range p.StoresOf(p.Func.Body) {
 		if p.Stores[op] == nil && !p.storedAsHeld(op) { // a thread has not the registers to arrange so large a tile
 			return
 		}
@@ -149,6 +149,9 @@ func (p *Program) storeInParts() {
 		panels, home := s.Tile.RowBytes()/s.Tile.Width(), p.Homes[op.Stored()]
 		if layout.Reach(s.Tile.Contiguous(), home.Lane, home.Warp)*s.Tile.DType.Size() > s.Tile.Width() {
 			continue // a register is of several panels
+		}
+		if len(p.OfOneTile(op)) > 1 || s.Box != nil && s.Box.MayBeginOutside() {
+			continue // other stores take the whole tile, or threads do
 		}
 		for s.Parts < panels && (panels%s.Parts != 0 || s.Tile.Bytes()/s.Parts > left) {
 			s.Parts++

@@ -23,6 +23,7 @@ func (j *joining) insert(at *ir.Op, build func() *ir.Value) {
 			if op == at {
 				j.Block = &ir.Block{}
 				v := build()
+				n = slices.Index(b.Ops, op) // what is built may stand elsewhere too
 				b.Ops = slices.Concat(b.Ops[:n:n], j.Block.Ops, b.Ops[n+1:])
 				if v != nil {
 					j.f.Body.Replace(map[*ir.Value]*ir.Value{op.Result(): v})

@@ -88,6 +88,7 @@ func (j *joining) sinkOfPart(store *ir.Op, loads []*ir.Op, axes, of []*ir.Axis) 
 						j.emit(op, j.value)
 					}
 				}
+				j.asEarly()
 			})
 			return nil
 		}
@@ -194,6 +195,29 @@ func (j *joining) under(condition *ir.Value, build func()) {
 	inside := j.Block
 	j.Block = outer
 	j.Emit(&ir.Op{Code: lang.OpIf, Args: one(condition), Blocks: []*ir.Block{inside, {}}})
+}
+
+// asEarly moves scalars of the block that is being built, as where a sequence begins in a cache, to where what they are made of is there: they
+// are read while a product is computed, and not behind it.
+func (j *joining) asEarly() {
+	j.Block.Ops = slices.DeleteFunc(j.Block.Ops, func(op *ir.Op) bool {
+		if len(op.Results) != 1 || !op.Result().Type.IsScalar() {
+			return false
+		}
+		early := &ir.Builder{Func: j.f, Block: &ir.Block{}, At: op.At}
+		at := 0
+		for i, v := range op.Args {
+			n := slices.Index(j.f.Body.Ops, v.Def)
+			if c, known := v.IsConst(); n < 0 && known && v.Type.DType == lang.I32 {
+				op.Args[i] = early.Int(c.Int)
+			} else if n < 0 && v.Def != nil {
+				return false
+			}
+			at = max(at, n+1)
+		}
+		j.f.Body.Ops = slices.Insert(j.f.Body.Ops, at, append(early.Block.Ops, op)...)
+		return true
+	})
 }
 
 // size is a dimension of f as an i32.

@@ -96,6 +96,22 @@ type Axis struct {
 	At     lang.Span
 }
 
+// Undivided reports an axis of the grid of which each block has all positions, as of the columns of a head: nothing of it is to be chosen.
+func (a *Axis) Undivided() bool {
+	return a.Kind == Grid && len(a.Choices) == 1 && a.Dim.Known() && a.Choices[0] == a.Dim.Value
+}
+
+// Divided counts the axes of which blocks have parts; where there are axes, at least one.
+func Divided(axes []*Axis) int {
+	n := 0
+	for _, a := range axes {
+		if !a.Undivided() {
+			n++
+		}
+	}
+	return max(n, min(len(axes), 1))
+}
+
 // Type is the type of a value: an element type over axes. A scalar has no
 // axes. The order of the axes has no meaning for the program; it is the order
 // in which the text form and the backends list them.

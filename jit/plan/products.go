@@ -163,7 +163,8 @@ func (c at) byWarpgroups(op *ir.Op) bool {
 	return d.IsFloat() && d.Size() == 2 && c.oneDepth(op)
 }
 
-// oneDepth reports a product that one axis has all the depth of and one all the columns, along which depth rows of several axes lie contiguous.
+// oneDepth reports a product that one axis has all the depth of and one all the columns, or one that is divided, along which depth rows and columns of several axes
+// lie contiguous.
 func (c at) oneDepth(op *ir.Op) bool {
 	long := func(axes []*ir.Axis) (places []int) {
 		for _, i := range c.places(axes) {
@@ -177,13 +178,14 @@ func (c at) oneDepth(op *ir.Op) bool {
 	if roles, ok := c.roles[op]; ok && roles.Columns == 0 {
 		x, y = y, x
 	}
-	if len(op.Over) > 1 && len(long(op.Over)) > 1 || len(long(ir.Without(y.Type.Axes, x.Type.Axes))) > 1 {
+	deep := func(v *ir.Value) bool {
+		return v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(op.Over, block.Contiguous(block.AccessOf(v.Def)))
+	}
+	rows, columns := ir.Without(x.Type.Axes, y.Type.Axes), ir.Without(y.Type.Axes, x.Type.Axes)
+	if len(op.Over) > 1 && len(long(op.Over)) > 1 || len(long(columns)) > 1 && (ir.Divided(columns) > 1 || !deep(y)) {
 		return false
 	}
-	if len(long(ir.Without(x.Type.Axes, y.Type.Axes))) < 2 || x.Def == nil || x.Def.Code != lang.OpLoad {
-		return true
-	}
-	return slices.Contains(op.Over, block.Contiguous(block.AccessOf(x.Def)))
+	return len(long(rows)) < 2 || x.Def == nil || x.Def.Code != lang.OpLoad || deep(x)
 }
 
 // inF8 reports a product of floats of 8 bits that are multiplied as they are.

@@ -263,11 +263,11 @@ func (m *model) dividing(i int, vs []int64) []int64 {
 }
 
 // manyMatrixAxes reports contractions of more than a row and a column axis of
-// the grid, as a convolution's: only their product has to fill an instruction. Where nothing is to choose, as of a head's columns, an axis does not count.
+// the grid, as a convolution's: only their product has to fill an instruction. An axis that is not divided does not count.
 func (m *model) manyMatrixAxes() bool {
 	n := 0
 	for i, a := range m.f.Axes {
-		if m.matrix[i] && a.Kind == ir.Grid && !a.Scalar && len(a.Choices) != 1 {
+		if m.matrix[i] && a.Kind == ir.Grid && !a.Scalar && !a.Undivided() {
 			n++
 		}
 	}

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
@@ -86,38 +87,136 @@ func (k *kernel) storeBoxes(op *ir.Op) bool {
 	if s == nil {
 		return false
 	}
-	v, t := op.Stored(), &sharedTile{Tile: *s.Tile}
 	k.orderWrite(op.Tensor)
-	size := t.Bytes() / s.Parts
-	t.buffer = k.allocate(size, "storing "+block.ValueName(v))
-	values := k.stored(op, k.Homes[v])
-	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
+	k.arrangeFirst(op)
+	if a := k.arranged; a != nil && slices.Contains(a.stores, op) {
+		k.issueBoxes(op, a.tile, s, 0)
+		if k.Tiles == nil { // else whoever uses the memory next waits
+			k.storesAreRead()
+		}
+		if op == a.stores[len(a.stores)-1] {
+			k.release(a.tile.buffer)
+			k.arranged = nil
+		}
+		return true
+	}
+	t, size := &sharedTile{Tile: *s.Tile}, s.Tile.Bytes()/s.Parts
+	t.buffer = k.allocate(size, "storing "+block.ValueName(op.Stored()))
+	values := k.stored(op, k.Homes[op.Stored()])
 	for part := range s.Parts {
 		if part > 0 && s.Lines == nil {
 			k.storesAreRead()
 		}
-		t.base = k.a.Register(k.a.Add(k.sharedBase(), asm.Int(t.at-part*size)))
-		if s.Matrices != nil {
-			k.writeMatrices(t, s, part, k.Homes[v], values)
-		} else {
-			in := func(r int) bool { return s.PartOf(k.Homes[v].RegCoord(r, t.Contiguous())) == part }
-			k.writeEach(t, v, k.Homes[v], in, values, nil)
-		}
+		k.arrange(op, t, s, part, values)
 		k.reading(t.buffer)
 		if s.Lines != nil {
 			k.storeLines(op, t, s, part)
 			continue
 		}
-		k.eachBox(s.Box, t, part, s.Parts, func(tile asm.Reg, to asm.Box) {
-			k.a.If(first).Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", len(to.At)), to, asm.At(tile))
-		})
-		k.a.If(first).Do("cp.async.bulk.commit_group")
+		k.issueBoxes(op, t, s, part)
 	}
-	if ops := k.Func.Body.Ops; s.Lines == nil && (k.Tiles == nil || op != ops[len(ops)-1]) { // else whoever uses the memory next waits
-		k.storesAreRead()
+	if s.Lines == nil {
+		k.storesAreReadOf(op)
 	}
 	k.release(t.buffer)
 	return true
+}
+
+// arrange writes a part of the tile that a store takes to shared memory.
+func (k *kernel) arrange(op *ir.Op, t *sharedTile, s *block.BoxStore, part int, values func(r int) asm.Reg) {
+	home := k.Homes[op.Stored()]
+	t.base = k.a.Register(k.a.Add(k.sharedBase(), asm.Int(t.at-part*s.Tile.Bytes()/s.Parts)))
+	if s.Matrices != nil {
+		k.writeMatrices(t, s, part, home, values)
+		return
+	}
+	in := func(r int) bool { return s.PartOf(home.RegCoord(r, t.Contiguous())) == part }
+	k.writeEach(t, op.Stored(), home, in, values, nil)
+}
+
+// issueBoxes begins the copies of a part of a tile in shared memory to the tensor.
+func (k *kernel) issueBoxes(op *ir.Op, t *sharedTile, s *block.BoxStore, part int) {
+	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
+	end := k.storeOutside(op, t, s)
+	k.eachBox(s.Box, t, part, s.Parts, func(tile asm.Reg, to asm.Box) {
+		k.a.If(first).Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", len(to.At)), to, asm.At(tile))
+	})
+	k.a.If(first).Do("cp.async.bulk.commit_group")
+	if end != nil {
+		k.a.Place(*end)
+	}
+}
+
+// storesAreReadOf waits until the copies of a store have read the shared memory, where nobody else does before that is used again.
+func (k *kernel) storesAreReadOf(op *ir.Op) {
+	if ops := k.StoresOf(k.Func.Body); k.Tiles == nil || op != ops[len(ops)-1] { // else whoever uses the memory next waits
+		k.storesAreRead()
+	}
+}
+
+// arranged is a tile in shared memory that several stores take as it is.
+type arranged struct {
+	stores []*ir.Op
+	tile   *sharedTile
+}
+
+// arrangeFirst arranges the tile that several stores take, before the first of them.
+func (k *kernel) arrangeFirst(op *ir.Op) {
+	all := k.OfOneTile(op)
+	if len(all) < 2 || all[0] != op || k.arranged != nil {
+		return
+	}
+	s, t := k.Stores[op], &sharedTile{Tile: *k.Stores[op].Tile}
+	t.buffer = k.allocate(t.Bytes(), "storing "+block.ValueName(op.Stored()))
+	k.arrange(op, t, s, 0, k.stored(op, k.Homes[op.Stored()]))
+	k.reading(t.buffer)
+	k.arranged = &arranged{all, t}
+}
+
+// storeOutside emits, for a box that may begin before its tensor, where no box can, that the threads then store what is within, from shared memory; end is where
+// what stores the box has to end. It is nil where all boxes begin in the tensor.
+func (k *kernel) storeOutside(op *ir.Op, t *sharedTile, s *block.BoxStore) (end *asm.Label) {
+	if !s.Box.MayBeginOutside() {
+		return nil
+	}
+	var least asm.Number = asm.Int(0)
+	for _, d := range s.Box.Dims {
+		if d.Checked {
+			at := k.a.Register(k.boxPosition(d))
+			least = k.a.Calc(asm.B32, "min.s32", at, least)
+		}
+	}
+	boxes, done := k.a.Label(), k.a.Label()
+	begin := k.a.Here()
+	k.a.If(k.a.Calc(asm.Pred, "setp.ge.s32", k.a.Register(least), asm.Int(0))).Do("bra.uni", boxes)
+	k.push(begin)
+	k.storeStaged(op, t)
+	k.pop()
+	k.a.Do("bra.uni", done)
+	k.a.Place(boxes)
+	return &done
+}
+
+// storeStaged stores a tile from shared memory, its elements one vector after the other.
+func (k *kernel) storeStaged(op *ir.Op, t *sharedTile) {
+	l := layout.Blocked(t.Axes, t.Extents, t.Vector(), k.Warps)
+	from := k.accessing(t, l)
+	groups, n := l.Groups(t.Contiguous(), l.Aligned(t.Contiguous(), t.Vector()))
+	group, staged := map[int][]int{}, map[int]asm.Reg{}
+	for _, g := range groups {
+		for _, r := range g {
+			group[r] = g
+		}
+	}
+	k.storeEach(op, l, func(r int) asm.Reg {
+		if _, there := staged[r]; !there {
+			g := group[r]
+			for i, reg := range k.fetch(t.DType, n, "ld.shared", asm.Reg{}, from.at(g[0])) {
+				staged[g[i]] = reg
+			}
+		}
+		return staged[r]
+	})
 }
 
 // writeMatrices stores the elements of a part of a product's result of which lanes name the rows: see block.BoxStore.

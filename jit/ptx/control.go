@@ -342,6 +342,9 @@ func (k *kernel) usesLoopAxis(op *ir.Op) bool {
 // branch emits an `if` on a scalar: the whole block takes one side.
 func (k *kernel) branch(op *ir.Op) {
 	a := k.a
+	for _, inner := range op.Blocks[0].Ops { // what stores behind the branch take is there whether this block takes it or not
+		k.arrangeFirst(inner)
+	}
 	cond := k.scalar(op.Args[0])
 	other, end := a.Label(), a.Label()
 	out := make([][]asm.Reg, len(op.Results))

@@ -39,6 +39,8 @@ type kernel struct {
 	looping []*steps
 	// produced are the loops whose copies the producer does, producer is its code, behind which the label consume stands.
 	produced map[*ir.Op]*pipeline
+	// arranged is a tile in shared memory that stores to come take; nil for none.
+	arranged *arranged
 	// begun are the loops of which copies have begun before the launches before have ended.
 	begun    map[*ir.Op]*pipeline
 	producer asm.Code
