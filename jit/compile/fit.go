@@ -276,10 +276,10 @@ func spread(f *ir.Func, p *plan.Plan) *ir.Func {
 	return c
 }
 
-// stream gives a copy of the kernel with loops over the axes that the plan cuts.
+// stream gives a copy of the kernel with loops over the axes that the plan cuts, and with joins behind those that it splits.
 func stream(f *ir.Func, p *plan.Plan) (*ir.Func, error) {
 	c := spread(f, p)
-	if len(p.Chunks) == 0 {
+	if len(p.Chunks) == 0 && len(p.Split) == 0 {
 		return c, nil
 	}
 	return c, pass.Run(c, pass.Options{Verify: true, Chunks: p.Chunks, Extents: p.Extents})

@@ -28,6 +28,7 @@ func (s *scored) pays(alone *scored) bool {
 // cluster, the longest of those that allow it; -1 where there is none. All that
 // goes along it must be cut into parts that join element by element, at the top
 // of the kernel, and no block may need what another says, writes or changes.
+// Where no whole axis is one, that of the loop of an online softmax may be.
 func (m *model) shareable() int {
 	if !m.target.Has(target.Clusters) || m.split > 1 || m.cluster > 0 || m.f.Spill {
 		return -1
@@ -54,6 +55,29 @@ func (m *model) shareable() int {
 	for i, a := range m.f.Axes {
 		if a.Kind == ir.Whole && a.Split == 0 && m.streamable[i] && m.divides(a) && (best < 0 || m.size[i] > m.size[best]) {
 			best = i
+		}
+	}
+	if best < 0 {
+		best = m.softmaxAxis()
+	}
+	return best
+}
+
+// softmaxAxis finds the axis of a loop, at the top of the kernel, that is an online softmax; -1 where there is none.
+func (m *model) softmaxAxis() int {
+	best := -1
+	for _, op := range m.f.Body.Ops {
+		if op.Code != lang.OpFor || op.Axis == nil || op.Axis.Split > 0 || op.Axis.Scalar {
+			continue
+		}
+		loops := 0
+		for _, other := range m.loops {
+			if other.Axis == op.Axis {
+				loops++
+			}
+		}
+		if softmax, err := ir.FindOnlineSoftmax(op); err == nil && softmax != nil && loops == 1 {
+			best = m.place[op.Axis]
 		}
 	}
 	return best
@@ -105,6 +129,9 @@ func (c at) spreads() bool {
 		return true
 	}
 	i := c.shared
+	if c.f.Axes[i].Kind == ir.Loop { // of which some blocks have any number of steps, some none
+		return true
+	}
 	return c.streamed(i) && ceilDiv(c.size[i], c.extent[i]) >= int64(c.sharers)
 }
 
