@@ -126,7 +126,7 @@ func (s *softmaxLoop) check(loop *Op) error {
 	case s.exponent.c != nil && s.inside[s.exponent.c]:
 		return fail(s.Carried, "counts with another factor in each step")
 	case !s.guarded(s.exponent.u):
-		return fail(s.Carried, "others are relative to as it is; relative to where(%s == -inf, 0, %[1]s) they are numbers where all scores of a part are -inf", m)
+		return fmt.Errorf("its loop subtracts the new %s from scores as it is, which gives no number in a part whose scores are all -inf: where(%[1]s == -inf, 0, %[1]s) in its place does", m)
 	case !isNumber(loop.Args[2+s.Largest], math.Inf(-1)):
 		return fail(s.Carried, "begins with something else than -inf")
 	}
