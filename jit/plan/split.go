@@ -91,6 +91,13 @@ func (m *model) sharedLoop() *ir.Op {
 	return m.loopsOver(m.f.Axes[m.shared])[0]
 }
 
+// growsWithGrid reports that the loop of the shared axis is as long as the grid says, for the most part: by how far a block is along it,
+// as that of a prompt. How much of a long cache there is to go through shows only at the launch, and what has few steps loses by joins.
+func (m *model) growsWithGrid() bool {
+	a := block.Lengthening(m.f)
+	return a != nil && 2*m.size[m.place[a]] >= m.size[m.shared]
+}
+
 // divides reports a whole axis that something reduces or scans, and all of whose consumers blocks can share.
 func (m *model) divides(w *ir.Axis) bool {
 	reduced, ok := false, true
