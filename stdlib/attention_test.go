@@ -64,6 +64,9 @@ func TestAttentionShared(t *testing.T) {
 			testAttention(t, shapes(t, everywhere, large), map[string]int64{"BN": 32, "split": split})
 		})
 	}
+	t.Run("the longest first", func(t *testing.T) {
+		testAttention(t, []shape{{1, 130, 3, 16, 200, 70}}, map[string]int64{"BM": 32, "BN": 32, "split": 2, "longest": 2})
+	})
 	for _, rows := range []int64{64, 128} { // by wgmma
 		t.Run(fmt.Sprint("BM ", rows), func(t *testing.T) {
 			testAttention(t, []shape{{1, 256, 1, 64, 256, 0}}, map[string]int64{"BM": rows, "BN": 64, "warps": rows / 16, "split": 2})
