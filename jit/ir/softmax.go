@@ -27,12 +27,32 @@ type OnlineSoftmax struct {
 	Largest int
 	// Carried and Next are m and m', Factor is r.
 	Carried, Next, Factor *Value
+
+	body *Block
+}
+
+// Rescaling emits what the sums of a part of the loop, whose largest score is known, are multiplied by where another one is the largest of all: what
+// the loop's next step would, had it found that one. What needs no rescaling keeps its bits, and stays 0 where there was no step,
+// whatever is in the exponent.
+func (s *OnlineSoftmax) Rescaling(b *Builder, part, all *Value) *Value {
+	copies := &Mapping{Values: map[*Value]*Value{s.Carried: part, s.Next: all}}
+	var again func(v *Value)
+	again = func(v *Value) {
+		if v.Def == nil || copies.Values[v] != nil || !slices.Contains(s.body.Ops, v.Def) {
+			return
+		}
+		for _, a := range v.Def.Args {
+			again(a)
+		}
+		b.Block.Ops = append(b.Block.Ops, b.Func.CopyOp(v.Def, copies))
+	}
+	again(s.Factor)
+	return b.Op(lang.OpWhere, b.Op(lang.OpEq, part, all), b.Const(s.Factor.Type.DType, Const{Int: 1, Float: 1}), copies.Values[s.Factor])
 }
 
 // softmaxLoop is a loop that is being looked at.
 type softmaxLoop struct {
 	OnlineSoftmax
-	body *Block
 	// inside are the values of the body, follows those that depend on what the loop carries.
 	inside, follows map[*Value]bool
 	// score is s, and exponent that of r.
@@ -51,7 +71,7 @@ type exponent struct {
 // FindOnlineSoftmax recognises the loop. It is nil where no carried value is rescaled by what a largest has grown by, and an error, which
 // says what is amiss, where one is and parts of the loop can yet not be run apart.
 func FindOnlineSoftmax(loop *Op) (*OnlineSoftmax, error) {
-	s := &softmaxLoop{body: loop.Blocks[0], inside: map[*Value]bool{}, follows: map[*Value]bool{}}
+	s := &softmaxLoop{OnlineSoftmax: OnlineSoftmax{body: loop.Blocks[0]}, inside: map[*Value]bool{}, follows: map[*Value]bool{}}
 	for i, y := range s.body.Yield {
 		if y.Def != nil && y.Def.Code == lang.OpMax && y.Type.DType.IsFloat() && s.findFactor(i) {
 			s.findFollowing()
@@ -73,7 +93,7 @@ func (s *softmaxLoop) findFactor(i int) bool {
 			continue
 		}
 		if e, ok := exponentOf(r, m); ok {
-			s.OnlineSoftmax, s.exponent = OnlineSoftmax{i, m, s.body.Yield[i], r}, e
+			s.OnlineSoftmax, s.exponent = OnlineSoftmax{i, m, s.body.Yield[i], r, s.body}, e
 			return true
 		}
 	}

@@ -135,9 +135,7 @@ func joinSoftmax(f *ir.Func, loop *ir.Op, s *ir.OnlineSoftmax) {
 	b := &ir.Builder{Func: f, Block: &ir.Block{}, At: loop.At}
 	part := loop.Results[s.Largest]
 	largest := join(b, loop, []*ir.Value{part}, elementwiseJoin(lang.OpMax), nil)[0]
-	factor := again(b, s.Factor, map[*ir.Value]*ir.Value{s.Carried: part, s.Next: largest}, loop.Blocks[0])
-	// What needs no rescaling keeps its bits, and stays 0 where there are no steps, whatever is in the exponent.
-	factor = b.Op(lang.OpWhere, b.Op(lang.OpEq, part, largest), constant(b, ir.Scalar(factor.Type.DType), ir.Const{Int: 1, Float: 1}), factor)
+	factor := s.Rescaling(b, part, largest)
 	m := map[*ir.Value]*ir.Value{}
 	for _, r := range loop.Results {
 		if r != part {
@@ -153,24 +151,6 @@ func joinSoftmax(f *ir.Func, loop *ir.Op, s *ir.OnlineSoftmax) {
 	m[part], largest.Name = largest, part.Name
 	f.Body.Replace(m)
 	insertAround(f.Body, loop, nil, b.Block.Ops)
-}
-
-// again computes a value of a block again, with others in the place of what it is computed from.
-func again(b *ir.Builder, v *ir.Value, with map[*ir.Value]*ir.Value, of *ir.Block) *ir.Value {
-	if with[v] != nil {
-		return with[v]
-	}
-	if v.Def == nil || !slices.Contains(of.Ops, v.Def) {
-		return v
-	}
-	m := &ir.Mapping{Values: map[*ir.Value]*ir.Value{}}
-	for _, a := range v.Def.Args {
-		m.Values[a] = again(b, a, with, of)
-	}
-	op := b.Func.CopyOp(v.Def, m)
-	b.Block.Ops = append(b.Block.Ops, op)
-	with[v] = op.Result()
-	return op.Result()
 }
 
 // insertAround puts operations before and behind one.
