@@ -54,6 +54,26 @@ func TestAttentionWide(t *testing.T) {
 	testAttention(t, []shape{{1, 70, 1, 128, 200, 100}}, map[string]int64{"BM": 64, "BN": 128, "warps": 4})
 }
 
+// TestAttentionShared has blocks of a cluster share the positions of the cache: with a part for each, with parts that have nothing, with
+// parts whose positions a mask hides from some queries.
+func TestAttentionShared(t *testing.T) {
+	everywhere := []shape{{1, 1, 2, 64, 1000, 999}, {1, 1, 1, 16, 129, 0}, {1, 17, 2, 32, 129, 97}, {1, 17, 1, 64, 127, 0}, {2, 128, 1, 64, 257, 129}}
+	large := []shape{{1, 1000, 1, 64, 1024, 0}, {1, 128, 2, 128, 1000, 500}}
+	for _, split := range []int64{2, 4} {
+		t.Run(fmt.Sprint("split ", split), func(t *testing.T) {
+			testAttention(t, shapes(t, everywhere, large), map[string]int64{"BN": 32, "split": split})
+		})
+	}
+	t.Run("the longest first", func(t *testing.T) {
+		testAttention(t, []shape{{1, 130, 3, 16, 200, 70}}, map[string]int64{"BM": 32, "BN": 32, "split": 2, "longest": 2})
+	})
+	for _, rows := range []int64{64, 128} { // by wgmma
+		t.Run(fmt.Sprint("BM ", rows), func(t *testing.T) {
+			testAttention(t, []shape{{1, 256, 1, 64, 256, 0}}, map[string]int64{"BM": rows, "BN": 64, "warps": rows / 16, "split": 2})
+		})
+	}
+}
+
 func testAttention(t *testing.T, cases []shape, pins map[string]int64) {
 	k := load(t)
 	eachType(t, cases, func(t *testing.T, d lang.DType, s shape) {

@@ -22,7 +22,7 @@ type LongestFirst struct {
 // longestFirst decides the order.
 func (p *Program) longestFirst() *LongestFirst {
 	n := p.Forms["longest"]
-	if n <= 1 || p.ClusterSize() > 1 {
+	if n <= 1 || p.ClusterSize() > max(p.Split, 1) {
 		return nil
 	}
 	if a := Lengthening(p.Func); a != nil {

@@ -3,6 +3,8 @@ package compile
 import (
 	"errors"
 	"maps"
+	"slices"
+
 	"tilec/jit/backend"
 	"tilec/jit/bug"
 	"tilec/jit/build"
@@ -220,6 +222,10 @@ func (p *planning) choose(t target.Machine, pins map[string]int64) (*plan.Plan, 
 	if err != nil {
 		return nil, nil, err
 	}
+	_, asked := pins["split"]
+	if p.deterministic && !asked && splitsLoop(p.f, chosen) {
+		return p.choose(t, with(pins, "split", 1)) // where a part begins depends on where the loop of the block ends
+	}
 	f, err := stream(p.f, chosen)
 	if err == nil && len(chosen.Split) > 0 {
 		err = splittable(f)
@@ -227,7 +233,7 @@ func (p *planning) choose(t target.Machine, pins map[string]int64) (*plan.Plan, 
 	if err == nil || isBug(err) {
 		return chosen, f, err
 	}
-	if _, pinned := pins["split"]; len(chosen.Split) > 0 && !pinned {
+	if len(chosen.Split) > 0 && !asked {
 		return p.choose(t, with(pins, "split", 1)) // it cannot be shared after all
 	}
 	var split *pass.SplitError
@@ -256,6 +262,11 @@ func (p *planning) choose(t target.Machine, pins map[string]int64) (*plan.Plan, 
 	return nil, nil, &streamError{names, err}
 }
 
+// splitsLoop reports a plan that splits a loop of the source.
+func splitsLoop(f *ir.Func, p *plan.Plan) bool {
+	return slices.ContainsFunc(f.Axes, func(a *ir.Axis) bool { return a.Kind == ir.Loop && p.Split[a.Name] > 1 })
+}
+
 // with is pins and one more.
 func with(pins map[string]int64, name string, value int64) map[string]int64 {
 	more := map[string]int64{name: value}
@@ -276,10 +287,10 @@ func spread(f *ir.Func, p *plan.Plan) *ir.Func {
 	return c
 }
 
-// stream gives a copy of the kernel with loops over the axes that the plan cuts.
+// stream gives a copy of the kernel with loops over the axes that the plan cuts, and with joins behind those that it splits.
 func stream(f *ir.Func, p *plan.Plan) (*ir.Func, error) {
 	c := spread(f, p)
-	if len(p.Chunks) == 0 {
+	if len(p.Chunks) == 0 && len(p.Split) == 0 {
 		return c, nil
 	}
 	return c, pass.Run(c, pass.Options{Verify: true, Chunks: p.Chunks, Extents: p.Extents})

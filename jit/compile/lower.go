@@ -170,7 +170,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 			return nil, err
 		}
 	}
-	if len(l.Plan.Chunks) > 0 {
+	if len(l.Plan.Chunks)+len(l.Plan.Split) > 0 {
 		logs.Print(log.IR, f.Name+", streamed", l.Func.String)
 	}
 	with.form("plan", l.Func)
@@ -239,7 +239,7 @@ func share(f *ir.Func, t target.Machine, asked int64) {
 // dumpPlanned shows what the passes make of the kernel that know the plan. They ran for every plan that was tried; this one was chosen.
 func (l *Lowered) dumpPlanned(dump func(pass string, f *ir.Func)) error {
 	f := spread(l.uncut, l.Plan)
-	if len(l.Plan.Chunks) > 0 {
+	if len(l.Plan.Chunks)+len(l.Plan.Split) > 0 {
 		if err := pass.Run(f, pass.Options{Chunks: l.Plan.Chunks, Extents: l.Plan.Extents, Dump: dump}); err != nil {
 			return asBug("passes", err)
 		}

@@ -25,8 +25,8 @@ type Evidence struct {
 	// Operands follow the kernel's parameters: inputs and inouts, then outputs.
 	Operands []Operand
 	// Extents are those of the plan, by the names of axes: where a loop scales what it rounds by the largest so far, as an online
-	// softmax does, its steps decide what is rounded.
-	Extents map[string]int64
+	// softmax does, its steps decide what is rounded. So do Splits, over how many blocks such a loop is divided.
+	Extents, Splits map[string]int64
 }
 
 // Operand is what a launch was given for a parameter, and what it left there.
@@ -172,6 +172,9 @@ func (r *review) begin() (p *Problem) {
 		}
 		return r.evidence.Extents[a.Name]
 	})
+	if p == nil {
+		r.m.splits = r.evidence.Splits
+	}
 	return p
 }
 

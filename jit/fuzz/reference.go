@@ -42,7 +42,9 @@ type machine struct {
 	extent func(*ir.Axis) int64
 	// fixed reports an axis whose extent is pinned.
 	fixed func(*ir.Axis) bool
-	arith Arithmetic
+	// splits is over how many blocks of a cluster axes are divided, by name.
+	splits map[string]int64
+	arith  Arithmetic
 	// precision is the kernel's, of sums that are contractions.
 	precision string
 
@@ -587,9 +589,24 @@ func (m *machine) loop(op *ir.Op) *tile {
 	if op.Axis != nil {
 		m.walked[op.Axis] = span{lo.v, hi.v}
 	}
-	for pos := lo.v; pos < hi.v; pos += step {
+	if op.Axis != nil && m.splits[op.Axis.Name] > 1 {
+		if softmax, err := ir.FindOnlineSoftmax(op); err == nil && softmax != nil {
+			carried = m.inParts(op, softmax, carried, lo.v, hi.v, step)
+			lo.v = hi.v
+		}
+	}
+	for i, c := range m.steps(op, carried, lo.v, hi.v, step) {
+		m.values[op.Results[i]] = c
+	}
+	return nil
+}
+
+// steps runs some steps of a loop.
+func (m *machine) steps(op *ir.Op, carried []*tile, lo, hi, step int64) []*tile {
+	body := op.Blocks[0]
+	for pos := lo; pos < hi; pos += step {
 		if op.Axis != nil {
-			m.at[op.Axis] = span{pos, min(pos+step, hi.v)}
+			m.at[op.Axis] = span{pos, min(pos+step, hi)}
 		}
 		p := m.make(body.Params[0].Type)
 		p.n[0] = whole{pos, true}
@@ -599,10 +616,46 @@ func (m *machine) loop(op *ir.Op) *tile {
 		}
 		carried = m.block(body)
 	}
-	for i, r := range op.Results {
-		m.values[r] = carried[i]
+	return carried
+}
+
+// inParts runs an online softmax as blocks of a cluster do: each through its steps from the start on, whole steps, in order.
+func (m *machine) inParts(op *ir.Op, s *ir.OnlineSoftmax, start []*tile, lo, hi, step int64) []*tile {
+	n := m.splits[op.Axis.Name]
+	each := ((hi-lo+step-1)/step + n - 1) / n * step
+	if each <= 0 {
+		return start
 	}
-	return nil
+	b := &ir.Builder{Func: m.fn, Block: &ir.Block{}, At: op.At}
+	var parts [][]*ir.Value
+	for ; lo < hi; lo += each {
+		part := make([]*ir.Value, len(start))
+		for i, c := range m.steps(op, start, lo, min(lo+each, hi), step) {
+			part[i] = m.fn.NewValue(op.Results[i].Type, nil)
+			m.values[part[i]] = c
+		}
+		parts = append(parts, part)
+	}
+	all := parts[0][s.Largest]
+	for _, part := range parts[1:] {
+		all = b.Op(lang.OpMax, all, part[s.Largest])
+	}
+	joined := make([]*ir.Value, len(start))
+	for _, part := range parts {
+		factor := s.Rescaling(b, part[s.Largest], all)
+		for i, v := range part {
+			if i == s.Largest {
+				continue
+			}
+			if v = b.Op(lang.OpMul, v, factor); joined[i] != nil {
+				v = b.Op(lang.OpAdd, joined[i], v)
+			}
+			joined[i] = v
+		}
+	}
+	joined[s.Largest] = all
+	b.Block.Yield = joined
+	return m.block(b.Block)
 }
 
 func (m *machine) choice(op *ir.Op) *tile {

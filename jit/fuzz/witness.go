@@ -42,7 +42,7 @@ func NewWitness(device backend.Device, seed uint64) *Witness {
 // Before keeps what a launch reads.
 func (w *Witness) Before(o *jit.Observation) error {
 	defer w.timed(time.Now())
-	e := &Evidence{Spec: o.Spec, Extents: o.Extents}
+	e := &Evidence{Spec: o.Spec, Extents: o.Extents, Splits: o.Splits}
 	for _, x := range o.Operands {
 		y := Operand{Param: x.Param}
 		if x.Tensor == nil {

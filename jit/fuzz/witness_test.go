@@ -10,6 +10,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/backend/cpu"
 	"tilec/lang"
+	"tilec/stdlib"
 )
 
 // spoiler is a witness of a program of which one launch leaves a wrong byte.
@@ -111,4 +112,38 @@ kernel some(x: u16[N], s: f32) -> y: f32[3 * N]
 			t.Log(j.Kernel, j.Result, &j)
 		}
 	}
+}
+
+// Where blocks share an online softmax, what they round is relative to the largest of their own part, and judged so.
+func TestWitnessOfSharedSoftmax(t *testing.T) {
+	source, err := stdlib.FS.ReadFile("nn.tile")
+	require.NoError(t, err)
+	program, ds := jit.Load("nn.tile", source, nil)
+	require.Empty(t, ds)
+	device, err := jit.OpenEmulator("sm_90a")
+	require.NoError(t, err)
+	const b, s, h, d, p = 1, 40, 2, 16, 128
+	random := func(seed int, shape ...int64) *jit.Array {
+		values := make([]float64, jit.Elements(shape))
+		for i := range values {
+			values[i] = float64((i*7919+seed*31)%257)/64 - 2
+		}
+		return jit.Converted(lang.BF16, values, shape...)
+	}
+	args := jit.Args{"q": random(1, b, s, h, d), "k": random(2, b, h, p, d), "v": random(3, b, h, p, d), "start": jit.ArrayOf([]int32{p - s}, b), "scale": 0.25,
+		"BM": 32, "BN": 16, "split": 4}
+	f, err := jit.FindFunction(program, "attention")
+	require.NoError(t, err)
+	l, err := f.On(jit.NewCompiler(device, nil)).Bind(args)
+	require.NoError(t, err)
+	defer l.Close()
+	w := &keeper{Witness: NewWitness(device, 1)}
+	l.Program.Observe(w)
+	require.NoError(t, l.Run())
+	assert.Nil(t, w.First, "%v", w.First)
+	require.Len(t, w.Judgements, 1)
+	assert.Equal(t, w.Judgements[0].Elements, w.Judgements[0].Judged, &w.Judgements[0])
+	whole := *w.kept[0]
+	whole.Splits = nil
+	assert.NotZero(t, w.arith.Judge(&whole, 1, 1<<40)[0].Wrong, "otherwise it makes no difference here")
 }

@@ -99,6 +99,13 @@ func (e *SplitError) Error() string {
 func joinLoop(f *ir.Func, loop *ir.Op) error {
 	ops, err := ir.Accumulators(loop)
 	if err != nil {
+		switch softmax, amiss := ir.FindOnlineSoftmax(loop); {
+		case amiss != nil:
+			err = amiss
+		case softmax != nil && slices.Contains(f.Body.Ops, loop):
+			joinSoftmax(f, loop, softmax)
+			return nil
+		}
 		return &SplitError{loop.Axis.Name, err.Error()}
 	}
 	before := &ir.Builder{Func: f, Block: &ir.Block{}, At: loop.At}
@@ -120,6 +127,30 @@ func joinLoop(f *ir.Func, loop *ir.Op) error {
 	f.Body.Replace(m)
 	insertAround(f.Body, loop, before.Block.Ops, behind.Block.Ops)
 	return nil
+}
+
+// joinSoftmax puts joins behind the loop of an online softmax: of the largest score, then of the sums, which each block has rescaled as if
+// its next step had found that one.
+func joinSoftmax(f *ir.Func, loop *ir.Op, s *ir.OnlineSoftmax) {
+	b := &ir.Builder{Func: f, Block: &ir.Block{}, At: loop.At}
+	part := loop.Results[s.Largest]
+	largest := join(b, loop, []*ir.Value{part}, elementwiseJoin(lang.OpMax), nil)[0]
+	factor := s.Rescaling(b, part, largest)
+	m := map[*ir.Value]*ir.Value{}
+	for _, r := range loop.Results {
+		if r != part {
+			m[r] = b.Op(lang.OpMul, r, factor)
+		}
+	}
+	for _, r := range loop.Results {
+		if r != part {
+			m[r] = join(b, loop, []*ir.Value{m[r]}, elementwiseJoin(lang.OpAdd), nil)[0]
+			m[r].Name = r.Name
+		}
+	}
+	m[part], largest.Name = largest, part.Name
+	f.Body.Replace(m)
+	insertAround(f.Body, loop, nil, b.Block.Ops)
 }
 
 // insertAround puts operations before and behind one.

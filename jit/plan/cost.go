@@ -52,6 +52,7 @@ type estimate struct {
 	time                               float64
 	compute, l2, dram, shared, issue   float64
 	latency, launch                    float64
+	shorter                            float64 // see at.shorter; only of shared axes it is part of the time
 	waves                              float64 // wave efficiency, 0 to 1
 	blocks, perSM                      int64
 	registers, sharedBytes, workingSet int64
@@ -382,7 +383,11 @@ func (c at) gpu() (*estimate, *violation) {
 	if c.crowds(e) {
 		e.latency += crowding
 	}
+	e.shorter = c.shorter(e, busy)
 	e.time = busy + e.latency + e.launch
+	if c.sharers > 1 {
+		e.time -= e.shorter
+	}
 	return e, nil
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 
 	"tilec/jit/target"
@@ -48,7 +49,11 @@ const inStep = 2
 func (c at) chained() (steps, starts float64) {
 	starts = 1
 	for _, loop := range c.loops {
-		steps += float64(c.trips(loop) * max(c.ranged[loop].loads, 1))
+		trips := c.trips(loop)
+		if loop.Axis != nil && c.blocksAlong(c.place[loop.Axis]) > 1 {
+			trips = math.Ceil(trips / float64(c.blocksAlong(c.place[loop.Axis])))
+		}
+		steps += float64(trips * max(c.ranged[loop].loads, 1))
 	}
 	for i := range c.f.Axes {
 		if c.streamed(i) {

@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"math"
 	"slices"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -21,13 +23,14 @@ const sharingPays = 1.25
 
 // pays reports that a candidate in which blocks share an axis is that much better than one in which none do.
 func (s *scored) pays(alone *scored) bool {
-	return s.e != nil && (alone.e == nil || s.e.time*sharingPays < alone.e.time)
+	return s.e != nil && (alone.e == nil || s.e.time*sharingPays < alone.e.time-alone.e.shorter)
 }
 
 // shareable finds the axis that the planner may spread over the blocks of a
 // cluster, the longest of those that allow it; -1 where there is none. All that
 // goes along it must be cut into parts that join element by element, at the top
 // of the kernel, and no block may need what another says, writes or changes.
+// Where no whole axis is one, that of the loop of an online softmax may be.
 func (m *model) shareable() int {
 	if !m.target.Has(target.Clusters) || m.split > 1 || m.cluster > 0 || m.f.Spill {
 		return -1
@@ -56,7 +59,43 @@ func (m *model) shareable() int {
 			best = i
 		}
 	}
+	if best < 0 {
+		best = m.softmaxAxis()
+	}
 	return best
+}
+
+// softmaxAxis finds the axis of a loop, at the top of the kernel, that is an online softmax; -1 where there is none.
+func (m *model) softmaxAxis() int {
+	for _, op := range m.f.Body.Ops {
+		if op.Code != lang.OpFor || op.Axis == nil || op.Axis.Split > 0 || op.Axis.Scalar || len(m.loopsOver(op.Axis)) > 1 {
+			continue
+		}
+		if softmax, err := ir.FindOnlineSoftmax(op); err == nil && softmax != nil {
+			return m.place[op.Axis]
+		}
+	}
+	return -1
+}
+
+// loopsOver are the loops of the kernel over an axis.
+func (m *model) loopsOver(a *ir.Axis) []*ir.Op {
+	return slices.DeleteFunc(slices.Clone(m.loops), func(op *ir.Op) bool { return op.Axis != a })
+}
+
+// sharedLoop is the loop of the kernel whose steps the planner may spread; nil where that is a whole axis, or nothing.
+func (m *model) sharedLoop() *ir.Op {
+	if m.shared < 0 || m.f.Axes[m.shared].Kind != ir.Loop {
+		return nil
+	}
+	return m.loopsOver(m.f.Axes[m.shared])[0]
+}
+
+// growsWithGrid reports that the loop of the shared axis is as long as the grid says, for the most part: by how far a block is along it,
+// as that of a prompt. How much of a long cache there is to go through shows only at the launch, and what has few steps loses by joins.
+func (m *model) growsWithGrid() bool {
+	a := block.Lengthening(m.f)
+	return a != nil && 2*m.size[m.place[a]] >= m.size[m.shared]
 }
 
 // divides reports a whole axis that something reduces or scans, and all of whose consumers blocks can share.
@@ -105,6 +144,9 @@ func (c at) spreads() bool {
 		return true
 	}
 	i := c.shared
+	if c.f.Axes[i].Kind == ir.Loop { // of which some blocks have any number of steps, some none
+		return true
+	}
 	return c.streamed(i) && ceilDiv(c.size[i], c.extent[i]) >= int64(c.sharers)
 }
 
@@ -120,6 +162,9 @@ func (c at) divided(s step) bool {
 	}
 	return slices.ContainsFunc(s.loops, func(loop *ir.Op) bool { return loop.Axis != nil && c.blocksAlong(c.place[loop.Axis]) > 1 })
 }
+
+// softmaxJoins is how often the blocks that share an online softmax wait for one another: for the largest score, and for all sums.
+const softmaxJoins = 2
 
 // joining is the time in which the blocks of a cluster put their parts together.
 func (c at) joining() float64 {
@@ -141,5 +186,26 @@ func (c at) joining() float64 {
 			bytes += float64(c.count(c.tile(r), false) * max(c.tile(r).bytes, 4))
 		}
 	}
+	if c.sharers > 1 && c.sharedLoop() != nil {
+		joins, n = softmaxJoins, n-1 // the first block reads what the others have
+	}
 	return float64(joins*c.target.JoinLatency) + n*bytes/(c.target.RemoteBytesPerClock*c.target.Clock)
+}
+
+// shorter is by how much less time a launch takes than if all blocks had as many steps as the longest, as those at the end of causal
+// attention, where the planner may spread these steps. Among plans that spread none it decides nothing: they were measured as they are
+// found without it.
+func (c at) shorter(e *estimate, busy float64) float64 {
+	loop := c.sharedLoop()
+	along := block.Lengthening(c.f)
+	if loop == nil || along == nil {
+		return 0
+	}
+	// The last block goes through all positions, each one before it through those of a block less.
+	positions, i := c.length(loop), c.place[along]
+	part := max(positions-float64(c.size[i]-c.extent[i])/2, 0) / positions
+	blocks, parts := float64(e.blocks), float64(c.blocksAlong(c.shared))
+	reckoned := c.trips(loop) / parts * blocks / min(blocks, float64(c.sms())) // steps of a multiprocessor
+	longest := math.Ceil(c.trips(loop)/parts) / min(1, float64(c.warps)/8)     // by itself, a block of few warps does not keep one busy
+	return max(busy*(1-max(reckoned*part, longest)/reckoned), 0)
 }

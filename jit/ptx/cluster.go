@@ -120,6 +120,9 @@ func (k *kernel) part(lo, hi asm.Reg, step int64) (from, to asm.Reg) {
 // exchangeBytes bounds the shared memory through which blocks exchange what they carry.
 const exchangeBytes = 32 << 10
 
+// exchangeAlign bounds the bytes that lie before it, so that it is aligned.
+const exchangeAlign = 1 << 10
+
 // joinsAt is the joins that begin at a place of a block: those of one axis that
 // follow one another share one exchange.
 func joinsAt(ops []*ir.Op) []*ir.Op {
@@ -142,8 +145,19 @@ type joined struct {
 	out  []asm.Reg
 }
 
-// join puts together what the blocks carry out of loops over an axis that they share.
-func (k *kernel) join(ops []*ir.Op) {
+// onlyStored reports joins of which only the first block needs what they give: behind them nothing is shared any more, and it stores.
+func onlyStored(joins, behind []*ir.Op) bool {
+	needed := joins[0].Exclusive
+	(&ir.Block{Ops: behind}).Walk(func(op *ir.Op) bool {
+		needed = needed || op.Code == lang.OpJoin || op.Code == lang.OpFor && op.Axis != nil && op.Axis.Split > 1
+		return !needed
+	})
+	return !needed
+}
+
+// join puts together what the blocks carry out of loops over an axis that they share. Where only the first block needs it, the others
+// leave it to that one, and end.
+func (k *kernel) join(ops []*ir.Op, onlyFirst bool) {
 	var all []joined
 	for _, op := range ops {
 		k.a.Comment("%s", describe(op))
@@ -169,15 +183,54 @@ func (k *kernel) join(ops []*ir.Op) {
 			k.hold(op.Results[len(tiles)], layout.Uniform(k.Warps), []asm.Reg{k.anyBefore(op)})
 		}
 	}
-	threads := k.Warps * layout.Lanes
-	for len(all) > 0 {
+	var exchanges []*exchange
+	most := 0
+	room := max(exchangeBytes, k.arena.Peak-k.arena.Top-exchangeAlign) // what the block has anyway costs nothing
+	for threads := k.Warps * layout.Lanes; len(all) > 0; {
 		n, bytes := 0, 0
-		for n < len(all) && (n == 0 || bytes+all[n].bytes()*threads <= exchangeBytes) {
+		for n < len(all) && (n == 0 || bytes+all[n].bytes()*threads <= room) {
 			bytes += all[n].bytes() * threads
 			n++
 		}
-		k.exchangeParts(all[:n], bytes)
-		all = all[n:]
+		exchanges = append(exchanges, &exchange{k, all[:n], movedTogether(all[:n], threads)})
+		most, all = max(most, bytes), all[n:]
+	}
+	k.a.Comment("the parts of %d blocks", k.Split)
+	buffer := k.allocate(most, fmt.Sprintf("exchanging the parts of axis %s", ops[0].Axis.Name))
+	if onlyFirst {
+		k.leaveToFirst(exchanges, buffer)
+	} else {
+		for _, x := range exchanges {
+			x.give(buffer)
+			k.clusterBarrier()
+			x.take(buffer, false)
+			k.clusterBarrier()
+		}
+	}
+	k.release(buffer)
+}
+
+// leaveToFirst has the first block put the parts together, and the others end when it has read theirs.
+func (k *kernel) leaveToFirst(exchanges []*exchange, buffer buffer) {
+	a, first := k.a, k.a.Label()
+	begin := a.Here()
+	a.If(k.firstBlock()).Do("bra.uni", first)
+	k.push(begin)
+	for _, x := range exchanges {
+		x.give(buffer)
+		k.clusterBarrier()
+		k.clusterBarrier()
+	}
+	k.pop()
+	if k.ended == 0 {
+		k.ended = a.Label()
+	}
+	a.Do("bra.uni", k.ended)
+	a.Place(first)
+	for _, x := range exchanges {
+		k.clusterBarrier()
+		x.take(buffer, true)
+		k.clusterBarrier()
 	}
 }
 
@@ -190,67 +243,114 @@ func (e joined) bytes() int {
 	return n
 }
 
-// exchangeParts joins some elements. Every thread of a block holds what the same
-// thread of the others holds a part of; each reads the parts of all in the order of the blocks.
-func (k *kernel) exchangeParts(all []joined, bytes int) {
-	a, axis := k.a, all[0].op.Axis
-	threads := k.Warps * layout.Lanes
-	a.Comment("the parts of %d blocks", k.Split)
-	buffer := k.allocate(bytes, fmt.Sprintf("exchanging the parts of axis %s", axis.Name))
-	k.writing(buffer)
-	// Of each register there is an array with an element for each thread, of which mine is the thread's place.
-	mine := map[int]asm.Reg{}
-	for _, size := range []int{4, 8} {
-		mine[size] = k.a.Register(k.a.Add(k.a.Calc(asm.B32, "add.s32", k.sharedBase(), asm.Int(buffer.at)), k.a.Mul(k.tid, size)))
-	}
-	each := func(visit func(e joined, i, size, offset int)) {
-		at := 0
-		for _, size := range []int{8, 4} { // the wide ones first, so that all are aligned
-			for _, e := range all {
-				for i, r := range e.regs {
-					if r.Class.Bytes() == size {
-						visit(e, i, size, at)
-						at += threads * size
-					}
+// exchange is elements whose parts blocks exchange at a time. Every thread of a block holds what the same thread of the others holds
+// a part of.
+type exchange struct {
+	k     *kernel
+	all   []joined
+	moved []moved
+}
+
+// moved is registers of each thread that one access moves to shared memory or from it. There is an array with an element for each
+// thread, which begins at a place of the buffer.
+type moved struct {
+	regs, outs []asm.Reg
+	bytes, at  int
+}
+
+// mostMoved is the bytes that one access moves at most.
+const mostMoved = 16
+
+// movedTogether are the accesses that move some elements, the wide registers first, so that all are aligned.
+func movedTogether(all []joined, threads int) []moved {
+	var ms []moved
+	at := 0
+	for _, size := range []int{8, 4} {
+		var regs, outs []asm.Reg
+		for _, e := range all {
+			for i, r := range e.regs {
+				if r.Class.Bytes() == size {
+					regs, outs = append(regs, r), append(outs, e.out[i])
 				}
 			}
 		}
-	}
-	each(func(e joined, i, size, offset int) {
-		x := e.regs[i]
-		if x.Class == asm.Pred {
-			x = a.Op(asm.B32, "selp.u32", asm.Int(1), asm.Int(0), x)
+		for n := mostMoved / size; n > 0; n /= 2 {
+			for ; len(regs) >= n; regs, outs = regs[n:], outs[n:] {
+				ms = append(ms, moved{regs[:n], outs[:n], n * size, at})
+				at += threads * n * size
+			}
 		}
-		a.Do(fmt.Sprintf("st.shared.b%d", 8*size), asm.At(mine[size]).Plus(offset), x)
-	})
-	k.clusterBarrier()
+	}
+	return ms
+}
+
+// access is the name of the instruction, and its registers as an operand.
+func (m moved) access(name string, regs []asm.Reg) (string, asm.Operand) {
+	each := 8 * m.bytes / len(regs)
+	if len(regs) == 1 {
+		return fmt.Sprintf("%s.b%d", name, each), regs[0]
+	}
+	return fmt.Sprintf("%s.v%d.b%d", name, len(regs), each), asm.Vector(slices.Clone(regs))
+}
+
+// mine is where the thread's element of an array lies that begins where the buffer does.
+func (x *exchange) mine(b buffer, m moved) asm.Reg {
+	a := x.k.a
+	return a.Register(a.Add(a.Calc(asm.B32, "add.s32", x.k.sharedBase(), asm.Int(b.at)), a.Mul(x.k.tid, m.bytes)))
+}
+
+// give puts the block's parts where the others read them.
+func (x *exchange) give(b buffer) {
+	a := x.k.a
+	x.k.writing(b)
+	for _, m := range x.moved {
+		regs := slices.Clone(m.regs)
+		for i, r := range regs {
+			if r.Class == asm.Pred {
+				regs[i] = a.Op(asm.B32, "selp.u32", asm.Int(1), asm.Int(0), r)
+			}
+		}
+		name, all := m.access("st.shared", regs)
+		a.Do(name, asm.At(x.mine(b, m)).Plus(m.at), all)
+	}
+}
+
+// take reads the parts of all blocks in their order and puts them together. The first block, where it alone does, has its own at hand.
+func (x *exchange) take(b buffer, onlyFirst bool) {
+	a := x.k.a
 	fetch := func(rank int) map[asm.Reg]asm.Reg { // the parts of one block, by the block's own registers
 		from := map[int]asm.Reg{}
 		parts := map[asm.Reg]asm.Reg{}
-		each(func(e joined, i, size, offset int) {
-			if !from[size].Valid() {
-				from[size] = a.Op(asm.B32, "mapa.shared::cluster.u32", mine[size], asm.Int(rank))
+		for _, m := range x.moved {
+			regs := slices.Clone(m.regs)
+			if !onlyFirst || rank > 0 {
+				if !from[m.bytes].Valid() {
+					from[m.bytes] = a.Op(asm.B32, "mapa.shared::cluster.u32", x.mine(b, m), asm.Int(rank))
+				}
+				for i, r := range regs {
+					if regs[i] = a.Reg(r.Class); r.Class == asm.Pred {
+						regs[i] = a.Reg(asm.B32)
+					}
+				}
+				name, all := m.access("ld.shared::cluster", regs)
+				a.Set(all, name, asm.At(from[m.bytes]).Plus(m.at))
+				for i, r := range m.regs {
+					if r.Class == asm.Pred {
+						regs[i] = a.Op(asm.Pred, "setp.ne.u32", regs[i], asm.Int(0))
+					}
+				}
 			}
-			class := e.regs[i].Class
-			x := a.Reg(class)
-			if class == asm.Pred {
-				x = a.Reg(asm.B32)
+			for i, r := range m.outs {
+				parts[r] = regs[i]
 			}
-			a.Set(x, fmt.Sprintf("ld.shared::cluster.b%d", 8*size), asm.At(from[size]).Plus(offset))
-			if class == asm.Pred {
-				x = a.Op(asm.Pred, "setp.ne.u32", x, asm.Int(0))
-			}
-			parts[e.out[i]] = x
-		})
+		}
 		return parts
 	}
-	if all[0].op.Exclusive {
-		k.partsBefore(all, fetch)
+	if x.all[0].op.Exclusive {
+		x.k.partsBefore(x.all, fetch)
 	} else {
-		k.partsOfAll(all, fetch)
+		x.k.partsOfAll(x.all, fetch)
 	}
-	k.clusterBarrier()
-	k.release(buffer)
 }
 
 // partsOfAll combines the parts of all blocks.

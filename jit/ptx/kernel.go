@@ -20,6 +20,8 @@ type kernel struct {
 
 	// sharing is the loop around over an axis that blocks of a cluster divide.
 	sharing *ir.Op
+	// ended is where blocks go of a cluster whose first block does what is left; 0 for none.
+	ended asm.Label
 	// hinted says what became of the hints of accesses.
 	hinted map[*ir.Op]string
 
@@ -161,6 +163,9 @@ func (k *kernel) lower() {
 	k.askSoon()
 	k.emitAhead(k.Early)
 	k.body()
+	if k.ended != 0 {
+		k.a.Place(k.ended)
+	}
 	k.endPrivate()
 	k.leaveTimes()
 	k.a.Do("ret")
@@ -226,8 +231,8 @@ func (k *kernel) block(b *ir.Block) {
 	for i := 0; i < len(b.Ops); {
 		if joins := joinsAt(b.Ops[i:]); len(joins) > 0 {
 			k.a.Loc(joins[0].At)
-			k.join(joins)
 			i += len(joins)
+			k.join(joins, b == k.Func.Body && onlyStored(joins, b.Ops[i:]))
 			continue
 		}
 		k.emit(b.Ops[i])
@@ -298,7 +303,7 @@ func init() {
 		lang.OpMma:       (*kernel).contract,
 		lang.OpFor:       (*kernel).loop,
 		lang.OpIf:        (*kernel).branch,
-		lang.OpJoin:      func(k *kernel, op *ir.Op) { k.join([]*ir.Op{op}) },
+		lang.OpJoin:      func(k *kernel, op *ir.Op) { k.join([]*ir.Op{op}, false) },
 		lang.OpPrint:     (*kernel).print,
 		lang.OpAssert:    (*kernel).assert,
 	}

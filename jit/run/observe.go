@@ -27,6 +27,8 @@ type Observation struct {
 	Spec       *spec.Spec
 	// Extents are those of the launch's plan, by the names of axes.
 	Extents map[string]int64
+	// Splits are over how many blocks of a cluster axes are divided, by name, where they are.
+	Splits map[string]int64
 	// Operands follow the kernel's parameters: inputs and inouts, then outputs.
 	Operands []Operand
 }
@@ -99,9 +101,12 @@ func (w *watch) begin(n int) error {
 func (w *watch) observation(n int) *Observation {
 	p := w.program
 	s := &p.steps[n]
-	o := &Observation{Number: n, Of: len(p.steps), Spec: s.Spec, Extents: map[string]int64{}}
+	o := &Observation{Number: n, Of: len(p.steps), Spec: s.Spec, Extents: map[string]int64{}, Splits: map[string]int64{}}
 	for _, a := range s.compiled.Func.Axes {
 		o.Extents[a.Name] = a.Extent
+		if a.Split > 1 {
+			o.Splits[a.Name] = a.Split
+		}
 	}
 	scalar := 0
 	for i, param := range spec.Params(s.Spec.Kernel) {

@@ -1,0 +1,59 @@
+package jit_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+	"tilec/jit/compile"
+	"tilec/jit/target"
+	"tilec/lang"
+	"tilec/stdlib"
+)
+
+// The planner spreads the steps of a long prompt's attention where few heads leave multiprocessors idle, and nowhere else: not where the
+// grid has blocks enough, not where a launch alone says how long the loop is, not where bits would tell where a row lies. Pins do anywhere.
+func TestPlannerSharesLoopsOfAttention(t *testing.T) {
+	source, err := stdlib.FS.ReadFile("nn.tile")
+	require.NoError(t, err)
+	const attention = "kernel attention<"
+	require.Contains(t, string(source), attention)
+	to, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	long := map[string]int64{"B": 1, "S": 4096, "H": 1, "D": 64, "P": 4096}
+	for name, c := range map[string]struct {
+		attr          string
+		dims, pins    map[string]int64
+		deterministic bool
+		split         bool
+	}{
+		"a long prompt":           {"", long, nil, false, true},
+		"a deterministic one":     {"", long, nil, true, false},
+		"one for one block":       {"", long, map[string]int64{"split": 1}, false, false},
+		"many heads":              {"", map[string]int64{"B": 8, "S": 1024, "H": 12, "D": 64, "P": 1024}, nil, false, false},
+		"a step of decoding":      {"", map[string]int64{"B": 1, "S": 1, "H": 12, "D": 64, "P": 8192}, nil, false, false},
+		"a step by two":           {"", map[string]int64{"B": 1, "S": 1, "H": 12, "D": 64, "P": 8192}, map[string]int64{"split": 2}, false, true},
+		"a short one, as it says": {"@split(j, 4)\n", map[string]int64{"B": 1, "S": 64, "H": 1, "D": 64, "P": 64}, nil, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			program, problems := jit.Load("nn.tile", []byte(strings.Replace(string(source), attention, c.attr+attention, 1)), nil)
+			require.Empty(t, problems)
+			for _, k := range program.Kernels {
+				if k.Name != "attention" {
+					continue
+				}
+				s, err := jit.Specialise(k, jit.Options{Dims: c.dims, Types: map[string]lang.DType{"T": lang.BF16}, Pins: c.pins, Deterministic: c.deterministic})
+				require.NoError(t, err)
+				l, err := compile.Lower(s, to, nil)
+				require.NoError(t, err)
+				assert.Equal(t, c.split, l.Split() > 1, "%s", l.Plan)
+				ptx, err := l.PTX()
+				require.NoError(t, err)
+				assert.Equal(t, c.split, strings.Contains(ptx, "ld.shared::cluster."))
+			}
+		})
+	}
+}
