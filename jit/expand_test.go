@@ -54,7 +54,8 @@ func TestPartsOfManyRows(t *testing.T) {
 		{norms, 1, 192, 3, 16, 64, 300, []lang.DType{lang.F16, lang.F32}, 2, "sm_90a"},
 		{flip, 2, 64, 2, 64, 64, 100, []lang.DType{lang.BF16}, 2, "sm_90a"},
 		{queries, 2, 64, 4, 32, 64, 100, []lang.DType{lang.BF16}, 1, "sm_90a"},
-		{norms, 40, 1, 2, 32, 48, 80, []lang.DType{lang.BF16}, 2, "sm_80"},  // many sequences of one position
+		{norms, 40, 1, 2, 32, 48, 80, []lang.DType{lang.BF16}, 2, "sm_80"}, // many sequences of one position
+		{norms, 1, 50, 2, 32, 48, 130, []lang.DType{lang.BF16}, 3, "sm_80"},
 		{norms, 2, 50, 2, 32, 48, 130, []lang.DType{lang.BF16}, 3, "sm_80"}, // a sequence has no whole tiles
 	} {
 		shape := map[string]string{norms: "y: f32[B, S, H]", flip: "y: T[B, S, H, D]", queries: "y: T[B, S, 3, H, D]"}[c.rest]

@@ -15,6 +15,9 @@ import (
 func (j *joining) expand(axes, of []*ir.Axis, how []spec.Expanded) {
 	for k, e := range how {
 		if !e.Several() {
+			if d := axes[k].Dim; d != nil && !d.Known() {
+				d.Divisor = max(d.Divisor, e.Multiple)
+			}
 			continue
 		}
 		a, first := axes[k], ""

@@ -223,14 +223,16 @@ func (r *rewriter) sinkOfRuns(first, n int, f spec.Fusion) bool {
 	if slices.ContainsFunc(expand, spec.Expanded.Several) {
 		for k := range expand {
 			e := &expand[k]
-			if !e.Several() {
+			least := int64(wholeRows)
+			switch {
+			case len(e.Dims) == 0:
+				continue
+			case e.Outer > 0:
+				least = wholeColumns
+			case !e.Several() && (k == len(expand)-1 || r.placesBy(b, f.From, e.Dims[0])): // threads store such rows one by one
 				continue
 			}
 			last := v.Shape[e.Dims[len(e.Dims)-1]]
-			least := int64(wholeRows)
-			if e.Outer > 0 {
-				least = wholeColumns
-			}
 			if e.Multiple = min(last&-last, mostRows); e.Multiple < least {
 				return r.settle(first, n, Call{}, errOneByOne)
 			}
@@ -249,6 +251,35 @@ func (r *rewriter) sinkOfRuns(first, n int, f spec.Fusion) bool {
 		u.Shape, u.Strides = shape, tensor.Contiguous(shape)
 	}
 	return r.settle(first, n, one, err)
+}
+
+// placesBy reports a launch that reads, beside number from of its tensors, something for each position along a dimension of that.
+func (r *rewriter) placesBy(c *Call, from, dim int) bool {
+	kernel := r.classOf(c.Spec).f
+	if kernel == nil {
+		return false
+	}
+	t, along := tensorOf(kernel, c.Spec, from), map[*ir.Axis]bool{}
+	axisOf := func(v *ir.Value) *ir.Axis {
+		if v.Def == nil {
+			return nil
+		}
+		return v.Def.Axis
+	}
+	kernel.Walk(func(op *ir.Op) bool {
+		if op.Tensor == t && op.Code == lang.OpLoad {
+			along[axisOf(op.Indices()[dim])] = true
+		}
+		return true
+	})
+	found := false
+	kernel.Walk(func(op *ir.Op) bool {
+		if op.Tensor != t && op.Code == lang.OpLoad {
+			found = found || slices.ContainsFunc(op.Indices(), func(v *ir.Value) bool { return along[axisOf(v)] })
+		}
+		return true
+	})
+	return found
 }
 
 // restOf is the run of positions along one dimension of a tensor, seen in a shape, that all launches but number n read.

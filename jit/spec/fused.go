@@ -66,7 +66,7 @@ type Rest struct {
 type Expanded struct {
 	Outer int64
 	Dims  []int
-	// Multiple is known to divide the last of Dims.
+	// Multiple is known to divide the last of Dims, or the dimension that stays as it is.
 	Multiple int64
 }
 
