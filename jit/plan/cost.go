@@ -383,6 +383,7 @@ func (c at) gpu() (*estimate, *violation) {
 	if c.crowds(e) {
 		e.latency += crowding
 	}
+	e.latency += c.slowerSoftmax(resident, busy)
 	e.shorter = c.shorter(e, busy)
 	e.time = busy + e.latency + e.launch
 	if c.sharers > 1 {

@@ -51,6 +51,8 @@ type model struct {
 	// turned are the loads along other neighbours than those along which stores have what is loaded.
 	turned map[*ir.Op]bool
 	loops  []*ir.Op
+	// softmax: a loop with products is an online softmax.
+	softmax bool
 	// roles are those of the operands of products, as block.WgmmaRoles gives them.
 	roles map[*ir.Op]block.Roles
 	// ranged are the loops over ranges that are read from memory (see ranges.go).
@@ -163,6 +165,7 @@ func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	})
 	m.uses()
 	m.gather(f.Body, nil, nil)
+	m.softmax = m.isSoftmax()
 	m.findRanges()
 	m.findStencils()
 	m.findTurned()

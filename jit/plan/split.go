@@ -21,9 +21,16 @@ var splits = []int{1, 2, 4, 8}
 // that blocks work together is an estimate.
 const sharingPays = 1.25
 
-// pays reports that a candidate in which blocks share an axis is that much better than one in which none do.
-func (s *scored) pays(alone *scored) bool {
-	return s.e != nil && (alone.e == nil || s.e.time*sharingPays < alone.e.time-alone.e.shorter)
+func (m *model) sharingPays() float64 {
+	if m.softmax {
+		return softmaxPays
+	}
+	return sharingPays
+}
+
+// pays reports that a candidate in which blocks share an axis is better by a factor than one in which none do.
+func (s *scored) pays(alone *scored, by float64) bool {
+	return s.e != nil && (alone.e == nil || s.e.time*by < alone.e.time-alone.e.shorter)
 }
 
 // shareable finds the axis that the planner may spread over the blocks of a
@@ -151,7 +158,13 @@ func (c at) spreads() bool {
 }
 
 // fills reports a candidate whose grid keeps all multiprocessors busy without that blocks share anything.
-func (c at) fills() bool { return c.blocks()/c.sharing() >= int64(c.target.SMs) }
+func (c at) fills() bool {
+	each := int64(1)
+	if c.softmax {
+		each = fullSoftmax
+	}
+	return c.blocks()/c.sharing() >= each*int64(c.target.SMs)
+}
 
 // divided reports an operation of which each block of a cluster does a part.
 func (c at) divided(s step) bool {

@@ -1,0 +1,61 @@
+package plan
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+)
+
+// This file has what loops of an online softmax take that other products do not: each step multiplies, computes weights of what it has, and
+// multiplies those, one behind the other.
+
+const (
+	// aloneSoftmax is how much longer a launch takes, in seconds, whose multiprocessors have one block of two warpgroups each: nothing runs while it begins and ends.
+	// On an H200, attention of 1x512, 2x512, 1x1024 and 1x2048 positions of 12 heads of 64 by blocks of 64 queries, of one warpgroup, two a multiprocessor: 7.0, 9.1, 14.9 and 23.2 us;
+	// by 128 queries of two warpgroups, 2x512 and on: 10.1, 16.5 and 27.8.
+	aloneSoftmax = 2e-6
+	// softmaxByWarps is how much longer steps take of which each warp multiplies by itself, where there are rows for warpgroups: 64 queries of the 1x512 above by 8 warps
+	// took 9.7 us where 7.0 were predicted, and 25 of 1x1024 that two blocks shared, where 12 by warpgroups.
+	softmaxByWarps = 2
+	// softmaxPays is sharingPays of such a loop: 1x1024 took 12.1 us by two blocks, where 14.9, and 1.18 of the time was predicted.
+	softmaxPays = 1.15
+	// fullSoftmax is how many blocks a multiprocessor has of such a loop where nothing is gained by sharing it: one alone does not keep it busy, and the longest are longer than others
+	// (2x1024, 384 blocks of 64 queries: 16.6 us, 20.1 where two blocks shared the loop).
+	fullSoftmax = 2
+)
+
+// isSoftmax reports a kernel whose products are in a loop that is an online softmax.
+func (m *model) isSoftmax() bool {
+	for _, op := range m.loops {
+		if softmax, err := ir.FindOnlineSoftmax(op); err == nil && softmax != nil {
+			return m.contracts
+		}
+	}
+	return false
+}
+
+// slowerSoftmax is by how much longer a launch takes than its parts tell, where it is one of an online softmax.
+func (c at) slowerSoftmax(resident int64, busy float64) float64 {
+	switch {
+	case !c.softmax:
+		return 0
+	case !c.allByWarpgroups():
+		if c.rowsForWarpgroups() {
+			return (softmaxByWarps - 1) * busy
+		}
+	case c.warps > teamWarps && resident == 1:
+		return aloneSoftmax
+	}
+	return 0
+}
+
+// rowsForWarpgroups reports products of as many rows as a warpgroup has.
+func (c at) rowsForWarpgroups() bool {
+	return slices.ContainsFunc(c.ops, func(s step) bool {
+		if !isContraction(s.op) {
+			return false
+		}
+		rows, _ := c.sides(s.op)
+		return rows >= wgmmaRows
+	})
+}
