@@ -96,7 +96,10 @@ func reshapeStrides(shape, strides, want []int64) ([]int64, bool) {
 			if want[j] != 1 {
 				return nil, false
 			}
-			out[j] = 1
+			// One position needs none; as far as all that lies inside, it divides as that does.
+			if out[j] = 1; j+1 < len(want) {
+				out[j] = want[j+1] * out[j+1]
+			}
 			j--
 			continue
 		}

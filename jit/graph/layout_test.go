@@ -33,3 +33,17 @@ func TestLayoutOfViews(t *testing.T) {
 		assert.Equal(t, c.want, b.layout(&c.view), c.name)
 	}
 }
+
+// A dimension of one position, as of the only sequence of a batch, divides as what lies inside of it: it makes no access narrower.
+func TestStridesOfOnePosition(t *testing.T) {
+	for _, c := range []struct{ shape, want, strides []int64 }{
+		{[]int64{64, 36}, []int64{1, 64, 3, 2, 6}, []int64{64 * 36, 36, 12, 6, 1}},
+		{[]int64{2, 36}, []int64{1, 1, 2, 36}, []int64{72, 72, 36, 1}},
+		{[]int64{1}, []int64{1, 1}, []int64{1, 1}},
+		{[]int64{8}, []int64{8, 1}, []int64{1, 1}},
+	} {
+		got, ok := reshapeStrides(c.shape, tensor.Contiguous(c.shape), c.want)
+		assert.True(t, ok)
+		assert.Equal(t, c.strides, got, c.want)
+	}
+}
