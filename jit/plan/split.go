@@ -202,7 +202,7 @@ func (c at) joining() float64 {
 	if c.sharers > 1 && c.sharedLoop() != nil {
 		joins, n = softmaxJoins, n-1 // the first block reads what the others have
 	}
-	return float64(joins*c.target.JoinLatency) + n*bytes/(c.target.RemoteBytesPerClock*c.target.Clock)
+	return float64(joins*c.target.JoinLatency) + float64(n*bytes)/(c.target.RemoteBytesPerClock*c.target.Clock)
 }
 
 // shorter is by how much less time a launch takes than if all blocks had as many steps as the longest, as those at the end of causal
@@ -216,7 +216,7 @@ func (c at) shorter(e *estimate, busy float64) float64 {
 	}
 	// The last block goes through all positions, each one before it through those of a block less.
 	positions, i := c.length(loop), c.place[along]
-	part := max(positions-float64(c.size[i]-c.extent[i])/2, 0) / positions
+	part := max(positions-float64(float64(c.size[i]-c.extent[i])/2), 0) / positions
 	blocks, parts := float64(e.blocks), float64(c.blocksAlong(c.shared))
 	reckoned := c.trips(loop) / parts * blocks / min(blocks, float64(c.sms())) // steps of a multiprocessor
 	longest := math.Ceil(c.trips(loop)/parts) / min(1, float64(c.warps)/8)     // by itself, a block of few warps does not keep one busy
