@@ -21,6 +21,9 @@ func (r *rewriter) sinkOfRuns(first, n int, f spec.Fusion) bool {
 	if !ok || !r.target.IsGPU() {
 		return false
 	}
+	if a.Spec.Deterministic { // with the axes of the part, another order of sums: only some lengths of a prompt have them
+		return r.settle(first, n, Call{}, errOneByOne)
+	}
 	if slices.ContainsFunc(expand, spec.Expanded.Several) {
 		for k := range expand {
 			e := &expand[k]

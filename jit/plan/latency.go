@@ -112,11 +112,13 @@ func (c at) stepTime(steps, busy float64) float64 {
 	return step
 }
 
-// oneEach reports products by warpgroups that give multiprocessors one tile and none of them two: nothing else covers what a block waits for (an H200, f32 of 256x768x768 by 48
-// tiles of 64x64: 10.0 us with 8 stages of 32, 11.1 with 3 of 128; bf16 of 128x768x768, in a graph, by 24 tiles of 64x64: 2.6 us behind its wait with 6 stages of 128, by 48 of
-// 64x32 with 4 stages 4.8). Convolutions have not been timed so.
+// oneEach reports products by warpgroups that give multiprocessors one tile and none of them two: nothing else covers what a block waits for. Where fewer than half of them have
+// one, it is so of f32, whose depth is too short to be shared (an H200, 256x768x768 by 48 tiles of 64x64: 10.0 us with 8 stages of 32, 11.1 with 3 of 128), and of launches that begin
+// while those before them run, whose weights are there by then (bf16 of 128x768x768, in a graph, by 24 tiles of 64x64: 2.6 us behind its wait with 6 stages of 128, by 48 of 64x32 with
+// 4 stages 4.8). By themselves such of bf16 gain nothing (208x416x304 6.5 us by 64x64, 5.7 by 32x32), and convolutions have not been timed so.
 func (c at) oneEach() bool {
-	return c.allByWarpgroups() && c.loadsOperands() && !c.manyMatrixAxes() && c.sharing() == 1 && c.blocks() <= c.sms()
+	n := c.blocks()
+	return c.allByWarpgroups() && c.loadsOperands() && !c.manyMatrixAxes() && c.sharing() == 1 && n <= c.sms() && (2*n > c.sms() || c.fromRegisters() || c.f.Dependent)
 }
 
 // coversNothing reports such products, and those of which no multiprocessor has more than a part of a tile, whose depth two blocks share (an H200, 256x3072x768: of bf16 10.2 us with
