@@ -115,7 +115,7 @@ func openTensors(dir string) (*safetensors.File, error) {
 const planesSuffix = ".planes.zst"
 
 // readWeights reads the file of tensors, which may be compressed: the exponents of its numbers, each taken for a bf16, then their signs and
-// fractions, a byte each, and all that by zstd. Exponents repeat, and the others have nothing to compress: apart, they take a sixth less.
+// fractions, a byte each, and all that by zstd. Exponents repeat, and the others have nothing to compress: apart, they take a seventh less.
 func readWeights(fsys fs.FS) ([]byte, error) {
 	data, err := fs.ReadFile(fsys, weightsFile)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -46,7 +46,7 @@ func (r rank) before(o rank) bool {
 
 // chosen gives the best candidate, and the one that it was chosen over.
 func (s *search) chosen() (best, second scored) {
-	if s.shared.pays(&s.best, s.sharingPays()) {
+	if s.shared.pays(&s.best, s.gain()) {
 		if s.best.e != nil {
 			return s.shared, s.best
 		}
@@ -176,7 +176,7 @@ func (s *search) compare(c at, reach func(rank)) {
 		reach(rank{value: v.excess()})
 	case n > 1:
 		score(c, e, &s.shared, &s.next)
-		reach(rank{true, e.time * s.sharingPays()})
+		reach(rank{true, e.time * s.gain()})
 	default:
 		score(c, e, &s.best, &s.second)
 		reach(rank{true, e.time})

@@ -21,7 +21,8 @@ var splits = []int{1, 2, 4, 8}
 // that blocks work together is an estimate.
 const sharingPays = 1.25
 
-func (m *model) sharingPays() float64 {
+// gain is that factor for the kernel.
+func (m *model) gain() float64 {
 	if m.softmax {
 		return softmaxPays
 	}
