@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit"
+	"tilec/lang"
 	"tilec/typecheck/typed"
 )
 
@@ -13,10 +14,11 @@ import (
 // model's arena.
 const maxBound = 32
 
-// binding says what a program is bound to: a graph, a choice of tokens or both, how many sequences it gets and how many tokens of each, at what places
-// these lie (see rows.align), and of a choice whether it is among few.
+// binding says what a program is bound to: a graph with the type of its logits, a choice of tokens or both, how many sequences it gets and how many
+// tokens of each, at what places these lie (see rows.align), and of a choice whether it is among few.
 type binding struct {
 	graph, choice *typed.Graph
+	logits        lang.DType
 	rows, align   int
 	tokens        int64
 	few           bool

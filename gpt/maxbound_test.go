@@ -19,7 +19,7 @@ func TestBoundProgramsAreFew(t *testing.T) {
 	require.NoError(t, err)
 	defer m.Close()
 	bind := func(n int) *jit.Program {
-		p, err := m.bind(m.graph, input{rows{0, 1}, ints(m.prompt.ids, 0, 1, int64(n)), ints(m.prompt.starts, 0, 1)})
+		p, err := m.bindIn(m.graph, input{rows{0, 1}, ints(m.prompt.ids, 0, 1, int64(n)), ints(m.prompt.starts, 0, 1)}, lang.F32)
 		require.NoError(t, err)
 		return p
 	}
@@ -30,7 +30,9 @@ func TestBoundProgramsAreFew(t *testing.T) {
 		require.Same(t, one, bind(1), "used all the time")
 		require.Same(t, two, bind(2))
 	}
-	key := func(tokens int64) binding { return binding{graph: m.graph, rows: 1, align: 16, tokens: tokens} }
+	key := func(tokens int64) binding {
+		return binding{graph: m.graph, logits: lang.F32, rows: 1, align: 16, tokens: tokens}
+	}
 	require.Len(t, m.bound, maxBound)
 	require.Nil(t, m.bound.find(key(3)), "the one that was not used for the longest time")
 	require.NotNil(t, m.bound.find(key(maxBound+5)))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"tilec/jit"
 	"tilec/lang"
@@ -212,9 +213,14 @@ func (m *Model) run(ctx context.Context, g *typed.Graph, tokens []int32, start i
 	return logits, jit.ReadTensor(m.compiler.Device, out.Tensor, jit.Bytes(logits))
 }
 
-// launch runs a graph. Its result lies in the model's arena.
+// launch runs a graph, whose logits are f32. They lie in the model's arena.
 func (m *Model) launch(ctx context.Context, g *typed.Graph, in input) (jit.Value, error) {
-	p, err := m.bind(g, in)
+	return m.launchIn(ctx, g, in, lang.F32)
+}
+
+// launchIn is launch with logits of a type, which the graph must allow.
+func (m *Model) launchIn(ctx context.Context, g *typed.Graph, in input, logits lang.DType) (jit.Value, error) {
+	p, err := m.bindIn(g, in, logits)
 	if err != nil {
 		return jit.Value{}, err
 	}
@@ -233,20 +239,24 @@ func (m *Model) place(in input) {
 	}
 }
 
-// bind makes an input the arguments, and gives the program of a graph that takes them.
-func (m *Model) bind(g *typed.Graph, in input) (*jit.Program, error) {
+// bindIn makes an input the arguments, and gives the program of a graph that takes them and whose logits have a type.
+func (m *Model) bindIn(g *typed.Graph, in input, logits lang.DType) (*jit.Program, error) {
 	m.place(in)
-	key := binding{graph: g, rows: in.rows.count, align: in.rows.align(), tokens: in.tokens.Shape[1]}
+	key := binding{graph: g, logits: logits, rows: in.rows.count, align: in.rows.align(), tokens: in.tokens.Shape[1]}
 	if p := m.bound.find(key); p != nil {
 		return p, nil
 	}
-	p, err := m.compiler.BindGraph(g, m.args, m.opts)
+	opts := m.opts
+	switch t := g.Outputs[0].Type.DType; {
+	case t.Param != nil:
+		opts.Types = maps.Clone(opts.Types)
+		opts.Types[t.Param.Name] = logits
+	case t != typed.Concrete(logits):
+		return nil, fmt.Errorf("graph %s gives logits of %s, must be %s", g.Name, t, logits)
+	}
+	p, err := m.compiler.BindGraph(g, m.args, opts)
 	if err != nil {
 		return nil, err
-	}
-	if out := g.Outputs[0].Type; out.DType != typed.Concrete(lang.F32) {
-		p.Close()
-		return nil, fmt.Errorf("graph %s gives logits of %s, must be f32", g.Name, out.DType)
 	}
 	m.bound.add(key, p)
 	return p, nil

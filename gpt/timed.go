@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tilec/jit"
+	"tilec/lang"
 )
 
 // This file has what a benchmark times of a model: a step of decoding and a prompt, which run again and again on the same arguments.
@@ -33,8 +34,8 @@ func (m *Model) BindStep(sequences, tokens int) (run func() error, err error) {
 	}, nil
 }
 
-// BindPrompt is BindStep for prompts of so many tokens, with the logits after every one of them.
-func (m *Model) BindPrompt(sequences, tokens int) (run func() error, err error) {
+// BindPrompt is BindStep for prompts of so many tokens, with the logits after every one of them, in a type that the `@logits` graph allows.
+func (m *Model) BindPrompt(sequences, tokens int, logits lang.DType) (run func() error, err error) {
 	if sequences < 1 || tokens < 1 || tokens > m.context {
 		return nil, fmt.Errorf("a prompt of %d x %d tokens: required 1 sequence or more, and 1 to %d tokens, the model's context", sequences, tokens, m.context)
 	}
@@ -64,7 +65,7 @@ func (m *Model) BindPrompt(sequences, tokens int) (run func() error, err error) 
 	}
 	in := input{rows{0, sequences}, ints(ids, 0, int64(sequences), int64(tokens)), ints(starts, 0, int64(sequences))}
 	return func() error {
-		_, err := m.launch(context.Background(), m.scores, in)
+		_, err := m.launchIn(context.Background(), m.scores, in, logits)
 		return err
 	}, nil
 }

@@ -26,7 +26,11 @@ func TestBindStepAndPrompt(t *testing.T) {
 		return tokens
 	}
 	want := text()
-	for _, bind := range []func(sequences, tokens int) (func() error, error){m.BindStep, m.BindPrompt} {
+	for _, bind := range []func(sequences, tokens int) (func() error, error){
+		m.BindStep,
+		func(sequences, tokens int) (func() error, error) { return m.BindPrompt(sequences, tokens, lang.F32) },
+		func(sequences, tokens int) (func() error, error) { return m.BindPrompt(sequences, tokens, lang.BF16) },
+	} {
 		for _, of := range [][2]int{{1, 1}, {3, 20}, {2, 256}, {1, 7}} {
 			if of[1] > 20 && jittest.Device(t).Target().IsGPU() {
 				continue // it may be the emulator

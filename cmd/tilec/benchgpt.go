@@ -16,6 +16,7 @@ import (
 
 	"tilec/gpt"
 	"tilec/jit"
+	"tilec/lang"
 )
 
 // This file is `tilec bench gpt`, which times a GPT-2; benchgptpeer.go has PyTorch beside it.
@@ -103,7 +104,8 @@ all positions, and whole texts. Beside it, where python3 has PyTorch, the same n
 both captured in a CUDA graph by hand, with a cache that stays where it is; of texts Hugging Face's generate too, where transformers is there.
 Both have the same weights: the tokens that tilec chooses are looked at by PyTorch too.
 
-Times are medians of runs one behind the other, which find in the caches what fits. A step and a prompt are the network alone. A token of a text has its choice too,
+Times are medians of runs one behind the other, which find in the caches what fits. A step and a prompt are the network alone, the logits of a prompt in
+--dtype. A token of a text has its choice too,
 the likeliest one or by chance at the temperature of 'tilec run'; here it is on the host when it is timed, and of PyTorch's captured graph it stays on the device.`,
 		Example: `  tilec bench gpt
   tilec bench gpt --size gpt2-medium --batches 1 --contexts 128 --prompts 1x128
@@ -234,7 +236,8 @@ func (a *app) timeHere(ctx context.Context, run runOptions, o benchOptions, resu
 			return nil, err
 		}
 		watch := a.logs.Stopwatch("bench", r.String())
-		r.US, err = timeRow(ctx, model, compiler.Device, r)
+		dtype, _ := modelDType(o.dtype) // compared before
+		r.US, err = timeRow(ctx, model, compiler.Device, r, dtype)
 		watch.Lap("compile and time")
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r, err)
@@ -246,16 +249,17 @@ func (a *app) timeHere(ctx context.Context, run runOptions, o benchOptions, resu
 // timedFor is about how long a row is timed.
 const timedFor = 200 * time.Millisecond
 
-// timeRow times a row, in us.
-func timeRow(ctx context.Context, m *gpt.Model, d jit.Device, r *benchRow) (us float64, err error) {
-	if r.What == timedText {
+// timeRow times a row, in us. The logits of a prompt have the type that is computed in, as PyTorch's have.
+func timeRow(ctx context.Context, m *gpt.Model, d jit.Device, r *benchRow, dtype lang.DType) (us float64, err error) {
+	var run func() error
+	switch r.What {
+	case timedText:
 		return timeText(ctx, m, r)
+	case timedPrompt:
+		run, err = m.BindPrompt(r.Sequences, r.Tokens, dtype)
+	default:
+		run, err = m.BindStep(r.Sequences, r.Tokens)
 	}
-	bind := m.BindStep
-	if r.What == timedPrompt {
-		bind = m.BindPrompt
-	}
-	run, err := bind(r.Sequences, r.Tokens)
 	if err != nil {
 		return 0, err
 	}

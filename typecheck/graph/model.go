@@ -88,9 +88,26 @@ func modelSignature(c *rules.Checker, g *typed.Graph, mark string, at lang.Span)
 	for i := 0; fits && i < len(lead); i++ {
 		fits = out.Type.Shape[i].Equal(lead[i])
 	}
-	if !fits || out.Type.DType != typed.Concrete(lang.F32) {
+	inF32 := out.Type.DType == typed.Concrete(lang.F32)
+	if mark == "@logits" && !inF32 {
+		inF32 = ownType(g, out.Type.DType.Param)
+		want += ", or of a type parameter that nothing else has and that allows f32"
+	}
+	if !fits || !inF32 {
 		wrong(out.At, "the logits of %s are %s, and must be f32%s", mark, out.Type, want).LabelAt(tokens.At, "the tokens are %s", tokens.Type)
 	}
+}
+
+// ownType says whether what has a type parameter can be f32 whatever the graph computes in: no parameter of the graph has the type.
+func ownType(g *typed.Graph, of *typed.TypeParam) bool {
+	if of == nil || !of.Accepts(lang.F32) {
+		return false
+	}
+	own := true
+	for _, p := range g.Params {
+		p.Type.Walk(func(t typed.GType) { own = own && t.DType.Param != of })
+	}
+	return own
 }
 
 // oneModel reports a second graph of one mark.
