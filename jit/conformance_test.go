@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -143,7 +144,10 @@ func conformance(t *testing.T, device backend.Device, every int, prepare func(*j
 	}
 }
 
-// assemble assembles the modules of a program, where there is an assembler.
+// assembledBefore are the modules that a test has assembled: under other plans most programs are the same.
+var assembledBefore sync.Map
+
+// assemble assembles the modules of a program that were not assembled before, where there is an assembler.
 func assemble(program, logged, target string) error {
 	assembler, err := cuda.FindAssembler()
 	if errors.Is(err, cuda.ErrNoAssembler) && os.Getenv(cuda.AssemblerVariable) == "" {
@@ -155,7 +159,10 @@ func assemble(program, logged, target string) error {
 	_, logged, _ = strings.Cut(logged, "// ptx: ")
 	for _, module := range strings.Split(logged, "\n// ptx: ") {
 		if _, text, ok := strings.Cut(module, "\n"); ok {
-			if _, _, err := assembler.Compile(context.Background(), []byte(text), target, cuda.CompileOptions{}); err != nil {
+			if _, before := assembledBefore.LoadOrStore(target+text, true); before {
+				continue
+			}
+			if _, _, err := assembler.Compile(context.Background(), []byte(text), target, cuda.CompileOptions{OptLevel: 1}); err != nil {
 				return fmt.Errorf("%s: %w\n%s", program, err, text)
 			}
 		}
