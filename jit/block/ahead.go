@@ -133,7 +133,7 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 	}
 	var items []Copy
 	for _, op := range loop.Blocks[0].Ops {
-		if op.Code != lang.OpLoad || !op.Tensor.ReadOnly() || !ZeroElse(op) || !p.Again(op.Result()) {
+		if op.Code != lang.OpLoad || !p.AsFound(op) || !ZeroElse(op) || !p.Again(op.Result()) {
 			continue
 		}
 		v := op.Result()

@@ -34,6 +34,12 @@ type Constant struct {
 // H200 and not 142.7, and one of 355M 295.9 and not 313.3. With fewer bytes under way (16 KB a block) 124M took as long, and 355M 350 us.
 const constantRounds = 4
 
+// ThroughRegisters reports a load of groups that are smaller than what cp.async copies: a thread loads and stores them.
+func (c *Constant) ThroughRegisters() bool { return c.GroupBytes < leastCopy }
+
+// leastCopy is how many bytes cp.async copies at least, and mostThroughRegisters how many smaller groups a thread loads and stores itself.
+const leastCopy, mostThroughRegisters = 4, 4
+
 // Bytes is the shared memory that a block needs for the load.
 func (c *Constant) Bytes(p *Program) int {
 	if c.Tile != nil {
@@ -78,7 +84,7 @@ func (p *Program) loadConstants() {
 			continue
 		}
 		c := p.constant(op, dims)
-		if c == nil || c.GroupBytes < 4 || total+c.Bytes(p) > limit { // cp.async moves 4, 8 or 16 bytes
+		if c == nil || c.GroupBytes < leastCopy && (c.Tile != nil || len(c.Groups) > mostThroughRegisters) || total+c.Bytes(p) > limit {
 			continue
 		}
 		total += c.Bytes(p)

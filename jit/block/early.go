@@ -247,8 +247,9 @@ func (p *Program) copyEarly() {
 		return
 	}
 	for _, x := range p.Pipelines {
-		if x.Produced && len(x.Sets()) > 1 || !x.Produced && (p.Tiles != nil || !p.Alone(x.Op) || p.LoopsByWords(x.Op.Axis)) ||
-			!p.known(x.Op.Args[0]) || !p.known(x.Op.Args[1]) || x.Produced && !(p.early(x.Op.Args[0]) && p.early(x.Op.Args[1])) || !p.freeBefore(x.Op) {
+		place := p.freeBefore(x.Op) && (x.Produced || p.Alone(x.Op)) || !x.Produced && p.roomBefore(x)
+		if x.Produced && len(x.Sets()) > 1 || !x.Produced && (p.Tiles != nil || p.LoopsByWords(x.Op.Axis)) ||
+			!p.known(x.Op.Args[0]) || !p.known(x.Op.Args[1]) || x.Produced && !(p.early(x.Op.Args[0]) && p.early(x.Op.Args[1])) || !place {
 			return
 		}
 		var early []int
@@ -288,6 +289,34 @@ func (p *Program) Alone(loop *ir.Op) bool {
 	loops, products = 0, 0
 	p.Func.Walk(count)
 	return loops == 1 && products == inside
+}
+
+// roomBefore reports a kernel's only loop, behind which there are no products, whose stages have room beside what the products before the loop need: what
+// lies above the stages is gone with them.
+func (p *Program) roomBefore(x *Pipeline) bool {
+	at, loops, bytes := p.statement(x.Op), 0, 0
+	p.Func.Walk(func(op *ir.Op) bool {
+		if op.Code == lang.OpFor {
+			loops++
+		}
+		return true
+	})
+	for _, c := range p.Products {
+		if n := p.statement(c.Op); n > at {
+			return false
+		} else if n < at {
+			for _, t := range c.Tiles {
+				bytes += t.Bytes()
+			}
+		}
+	}
+	for _, c := range p.Constants {
+		bytes += c.Bytes(p)
+	}
+	for _, c := range x.Copies {
+		bytes += c.Tile.Bytes() * x.Stages
+	}
+	return loops == 1 && slices.Contains(p.Func.Body.Ops, x.Op) && bytes+besideStages <= int(p.Target.SharedShare(max(p.Resident, 1)))
 }
 
 // freeBefore reports a loop of the kernel's body before which nothing needs shared memory, which is the loop's stages' from the start then.

@@ -14,7 +14,7 @@ import (
 // load's vectors could lie on both sides.
 func (p *Program) GrownFrom(load *ir.Op) *ir.Value {
 	g := load.Tensor.Grows
-	if g == nil || !load.Tensor.ReadOnly() {
+	if g == nil || !p.AsFound(load) {
 		return nil
 	}
 	dims := p.Access(load)

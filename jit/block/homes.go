@@ -343,7 +343,7 @@ func (p *Program) priceOf(v *ir.Value, loads bool) int {
 	case lang.OpRename:
 		return p.price(op.Args[0], loads)
 	case lang.OpLoad:
-		if !loads || !op.Tensor.ReadOnly() || v.Type.IsScalar() {
+		if !loads || !p.AsFound(op) || v.Type.IsScalar() {
 			return unaffordable
 		}
 		for _, x := range op.Args {

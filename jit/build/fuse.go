@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"tilec/jit/ir"
@@ -58,16 +59,14 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 		j.from = tensorAt(part, fusion.Spec.Operands(), fusion.From)
 		j.suits(dims, partDims)
 		gone, known := fusion.Gone(), fusion.Known()
-		for _, s := range append([]spec.Shared{{Into: fusion.Into, From: fusion.From, Kept: fusion.Kept || fusion.Parts != nil}}, fusion.More...) {
-			if fusion.Role == spec.Beside {
-				break
-			}
+		for _, s := range fusion.All() {
 			into, from := tensorAt(f, before.Operands(), s.Into), tensorAt(part, fusion.Spec.Operands(), s.From)
 			if slices.Contains(dims.Views, s.Into) || slices.Contains(partDims.Views, s.From) {
 				unfit("%s is looked at as elements of another type", into.Name)
 			}
 			j.known[from] = into
 			j.gone[into] = j.gone[into] || !s.Kept
+			j.reads = append(j.reads, read{into, s.Parts})
 		}
 		switch fusion.Role {
 		case spec.Source:
@@ -112,6 +111,8 @@ type joining struct {
 	// groups are spec.Fusion's.
 	groups []spec.Group
 	parts  []spec.Part
+	// reads are, of a source, the tensors of f that stand for what part stores, or for parts of it.
+	reads []read
 	// expands is spec.Fusion's Expand.
 	expands []spec.Expanded
 	// rest is spec.Fusion's.
@@ -131,6 +132,12 @@ type joining struct {
 	wanted  map[*ir.Axis]*ir.Value
 	shifted map[*ir.Value]*ir.Value
 	renamed map[string]string
+}
+
+// read is a tensor of f that is what part stores; parts are spec.Shared's.
+type read struct {
+	tensor *ir.Tensor
+	parts  []spec.Part
 }
 
 // suits refuses what kernels that are launched as one cannot have.
@@ -229,6 +236,10 @@ func (j *joining) source() {
 			unfit("%s stores %s too", j.part.Name, t.Name)
 		}
 	}
+	if j.parts != nil {
+		j.sourceOfParts(store, axes)
+		return
+	}
 	loads, stores := accesses(j.f, j.into)
 	if len(stores) > 0 || len(loads) == 0 {
 		unfit("%s does not only read %s", j.f.Name, j.into.Name)
@@ -243,38 +254,38 @@ func (j *joining) source() {
 		}
 	}
 	j.declare(j.shapes())
-	body := slices.DeleteFunc(slices.Clone(j.part.Body.Ops), func(op *ir.Op) bool { return op == store })
-	scalars := map[*ir.Value]*ir.Value{}
-	for _, s := range j.part.Scalars {
-		scalars[s] = j.values[s]
-	}
+	scalars := maps.Clone(j.values)
 	for _, load := range loads {
-		j.values = map[*ir.Value]*ir.Value{}
-		for s, v := range scalars {
-			j.values[s] = v
-		}
+		j.values = maps.Clone(scalars)
 		j.insert(load, func() *ir.Value {
-			j.moved, j.wanted, j.shifted = nil, map[*ir.Axis]*ir.Value{}, map[*ir.Value]*ir.Value{}
 			positions, plain := j.stored(load.Indices())
-			for d, a := range axes {
-				position := positions[d]
-				switch b := along(position); {
-				case a.Kind == ir.Grid:
-					j.stand(a, position)
-				case b != nil && b.Kind == ir.Whole && b.Lo == 0 && b.Len == a.Len && plain[d] && !elsewhereToo(positions, d, b):
-					j.stand(a, position)
-					j.axes[a] = b
-				default:
-					j.moved = append(j.moved, a)
-					j.wanted[a] = position
-				}
-			}
-			for _, op := range body {
-				j.emit(op, j.value)
-			}
-			return j.covering(j.elsewhere(store.Stored()), load.Result().Type.Axes)
+			return j.covering(j.computed(store, axes, positions, plain), load.Result().Type.Axes)
 		})
 	}
+}
+
+// computed builds what part stores at positions along the axes of its store; plain are those at which f reads.
+func (j *joining) computed(store *ir.Op, axes []*ir.Axis, positions []*ir.Value, plain []bool) *ir.Value {
+	j.moved, j.wanted, j.shifted = nil, map[*ir.Axis]*ir.Value{}, map[*ir.Value]*ir.Value{}
+	for d, a := range axes {
+		position := positions[d]
+		switch b := along(position); {
+		case a.Kind == ir.Grid:
+			j.stand(a, position)
+		case b != nil && b.Kind == ir.Whole && b.Lo == 0 && b.Len == a.Len && plain[d] && !elsewhereToo(positions, d, b):
+			j.stand(a, position)
+			j.axes[a] = b
+		default:
+			j.moved = append(j.moved, a)
+			j.wanted[a] = position
+		}
+	}
+	for _, op := range j.part.Body.Ops {
+		if op != store {
+			j.emit(op, j.value)
+		}
+	}
+	return j.elsewhere(store.Stored())
 }
 
 // stored are the positions at which part stores what f reads at positions, and which of them f reads at: where the shape is
@@ -329,7 +340,14 @@ func (j *joining) shapes() map[*ir.Dim]*ir.Dim {
 			same[of] = d
 		}
 	}
-	if j.groups == nil {
+	for _, r := range j.reads {
+		for k, p := range r.parts {
+			if p.All && len(p.Dims) == 1 {
+				unite(r.tensor.Shape[p.Dims[0]], j.from.Shape[k])
+			}
+		}
+	}
+	if j.groups == nil && j.parts == nil {
 		for _, from := range j.part.Tensors {
 			for d, of := range from.Shape {
 				if into := j.known[from]; into != nil {

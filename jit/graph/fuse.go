@@ -69,6 +69,8 @@ func (r *rewriter) fuseInto(n int, role spec.Role) bool {
 			done = r.sinkOfPart(first, n, place)
 		case whole && alone && r.shared(first, n) == 1:
 			done = r.source(first, n, place)
+		case !whole && !r.results[v.Slot] && r.readsAll(n, v.Slot):
+			done = r.sourceOfParts(first, n, v.Slot)
 		}
 	})
 	return done
@@ -173,6 +175,33 @@ func (r *rewriter) source(first, n, place int) bool {
 	if groups, alike := spec.GroupShapes(b.Tensors[place].Shape, a.Tensors[stored].Shape); alike {
 		one, err = r.joined(b, a, spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored, Groups: groups})
 	}
+	return r.settle(first, n, one, err)
+}
+
+// readsAll reports that launch number n alone reads a memory.
+func (r *rewriter) readsAll(n int, s Slot) bool {
+	return !slices.ContainsFunc(r.reads[s], func(k int) bool { return k != n })
+}
+
+// sourceOfParts computes what one launch would store where another reads it in parts, as a head's queries, keys and values of a product.
+func (r *rewriter) sourceOfParts(first, n int, s Slot) bool {
+	a, b := &r.Calls[first], &r.Calls[n]
+	stored := r.stored(first, s)
+	w := &a.Tensors[stored]
+	var all []spec.Shared
+	fits := true
+	b.each(func(place int, v *View, mode lang.ParamMode) {
+		if v.Slot != s {
+			return
+		}
+		parts, ok := spec.PartOf(w.Shape, v.Shape, v.Strides, v.Offset)
+		fits = fits && ok && mode == lang.In && v.DType == w.DType
+		all = append(all, spec.Shared{Into: place, From: stored, Parts: parts})
+	})
+	if !fits {
+		return false
+	}
+	one, err := r.joined(b, a, spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: all[0].Into, From: stored, Parts: all[0].Parts, More: all[1:]})
 	return r.settle(first, n, one, err)
 }
 
@@ -287,14 +316,15 @@ func (r *rewriter) joined(into, other *Call, f spec.Fusion) (Call, error) {
 
 // Why two launches that could be one stay two.
 var (
-	errShape    = errors.New("it is read in another shape")
-	errExchange = errors.New("the second is not elementwise, and others read it too")
-	errCut      = errors.New("one of them reduces very much to one number, for which it is cut in two launches")
-	errHeavy    = errors.New("the second is not elementwise, and would compute the first, which has loops or products, several times")
-	errRows     = errors.New("a product of many rows reads its factors from memory ahead of time")
-	errOneByOne = errors.New("storing a part at places that are computed one by one takes longer than a launch")
-	errTied     = errors.New("one of them says how it runs, or assumes something of a scalar, which each run checks")
-	errRepeat   = errors.New("computing the first again in each block of the second takes longer than a launch")
+	errShape     = errors.New("it is read in another shape")
+	errExchange  = errors.New("the second is not elementwise, and others read it too")
+	errCut       = errors.New("one of them reduces very much to one number, for which it is cut in two launches")
+	errHeavy     = errors.New("the second is not elementwise, and would compute the first, which has loops or products, several times")
+	errRows      = errors.New("a product of many rows reads its factors from memory ahead of time")
+	errOneByOne  = errors.New("storing a part at places that are computed one by one takes longer than a launch")
+	errTied      = errors.New("one of them says how it runs, or assumes something of a scalar, which each run checks")
+	errFewBlocks = errors.New("the second has fewer blocks: reading all that the first reads, they take longer than a launch")
+	errRepeat    = errors.New("computing the first again in each block of the second takes longer than a launch")
 )
 
 // factorRows is of how many rows a product may compute a factor where it needs it: a block of more has more to compute than
@@ -310,6 +340,9 @@ const (
 
 // pays decides whether a source is computed where it is read: what that repeats must take less time than a launch.
 func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
+	if fusion.Parts != nil {
+		return r.paysInParts(s, fusion)
+	}
 	f, dims, err := build.Kernel(s, r.target.Name)
 	if err != nil {
 		return err
@@ -392,6 +425,57 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		}
 	})
 	return failed
+}
+
+// paysInParts decides whether a source, which may be a product, is computed by the blocks that read parts of it: as these are fewer than
+// those of a launch of its own, each reads more, which must take less time than a launch.
+func (r *rewriter) paysInParts(s *spec.Spec, fusion *spec.Fusion) error {
+	joined := *s
+	joined.Fused = append(slices.Clip(s.Fused), *fusion)
+	bytes := func(s *spec.Spec) (perBlock, blocks float64, err error) {
+		f, dims, err := build.Kernel(s, r.target.Name)
+		if err != nil {
+			return 0, 0, err
+		}
+		blocks = 1
+		for _, a := range f.Grid() {
+			blocks *= float64(sizeOf(a.Dim, dims, s))
+		}
+		f.Walk(func(op *ir.Op) bool {
+			if op.Code == lang.OpLoad {
+				n := float64(op.Tensor.DType.Bits()) / 8
+				for _, a := range op.AccessAxes() {
+					switch {
+					case a.Kind == ir.Grid:
+						n *= float64(min(sizeOf(a.Dim, dims, s), partRows))
+					case a.Kind == ir.Whole:
+						n *= float64(a.Len)
+					default:
+						n *= float64(sizeOf(a.Dim, dims, s))
+					}
+				}
+				perBlock += n
+			}
+			return true
+		})
+		return perBlock, blocks, nil
+	}
+	before, _, err := bytes(s)
+	if err != nil {
+		return err
+	}
+	after, blocks, err := bytes(&joined)
+	if err != nil {
+		return err
+	}
+	t := r.target
+	if !t.IsGPU() || s.Deterministic { // of a batch of other rows, a product would have another order of sums
+		return errRepeat
+	}
+	if seconds := float64((after-before)/(t.L2/float64(t.SMs))) * max(1, blocks/float64(t.SMs)); seconds > t.LaunchInProgram() {
+		return errFewBlocks
+	}
+	return nil
 }
 
 // wanted reports an axis that a load has at the last of its dimensions alone: along it a source that reduces computes nothing of its own.

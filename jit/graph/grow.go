@@ -25,7 +25,7 @@ func (b *Bound) grow(target string) {
 		c := &b.Calls[i]
 		starts := -1
 		for j, o := range c.Spec.Operands() {
-			if !o.IsTensor || o.Mode != lang.In || o.Layout.Constant || c.Tensors[j].Slot.Temp {
+			if !o.IsTensor || o.Mode == lang.Out || o.Layout.Constant || c.Tensors[j].Slot.Temp {
 				continue
 			}
 			v := &c.Tensors[j]

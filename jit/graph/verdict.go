@@ -106,7 +106,7 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 		return errCut
 	case f.Role == spec.Sink && !other.elementwise:
 		return errExchange
-	case f.Role == spec.Source && other.heavy:
+	case f.Role == spec.Source && other.heavy && f.Parts == nil:
 		return errHeavy
 	}
 	key := pair{into, other, fmt.Sprint(f.Role, f.Into, f.From, f.How())}

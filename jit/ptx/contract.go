@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilec/jit/block"
@@ -52,6 +53,13 @@ func (k *kernel) contract(op *ir.Op) {
 	k.hold(result, c.Home(), acc)
 	if _, same := c.Home().Permutation(k.Homes[result], result.Type.Axes); !same {
 		k.get(result, k.Homes[result])
+	}
+}
+
+// forgetAbove forgets what lies in shared memory above a mark.
+func (k *kernel) forgetAbove(mark int) {
+	for v, tiles := range k.scope.tiles {
+		k.scope.tiles[v] = slices.DeleteFunc(slices.Clone(tiles), func(t *sharedTile) bool { return t.at >= mark })
 	}
 }
 

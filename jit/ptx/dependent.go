@@ -1,6 +1,9 @@
 package ptx
 
 import (
+	"fmt"
+	"slices"
+
 	"tilec/jit/block"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -22,13 +25,20 @@ func (k *kernel) waitForLaunchBefore() {
 	for _, c := range k.Constants {
 		k.askFor(c)
 	}
-	if len(k.Constants) > 0 {
+	if slices.ContainsFunc(k.Constants, func(c *block.Constant) bool { return !c.ThroughRegisters() }) {
 		k.a.Do("cp.async.commit_group")
 	}
 	k.emitAhead(k.Ahead)
 	k.beginEarly()
 	for _, x := range k.Prefetches {
 		k.prefetch(x)
+	}
+	for _, c := range k.Constants {
+		if asked := k.asked[c.Load]; asked != nil {
+			for i, x := range asked.held {
+				k.a.Do(fmt.Sprintf("st.shared.u%d", 8*c.GroupBytes), k.own(asked, i), x)
+			}
+		}
 	}
 	for _, c := range k.Constants {
 		if c.Tile != nil {
@@ -43,6 +53,8 @@ func (k *kernel) waitForLaunchBefore() {
 type askedFor struct {
 	*block.Constant
 	buffer buffer
+	// held is each group that goes through a register, until it is stored.
+	held []asm.Reg
 }
 
 // askFor begins a load of constants. Elements that do not exist become 0.
@@ -62,12 +74,24 @@ func (k *kernel) askFor(c *block.Constant) {
 		k.scope.tiles[op.Result()] = append(k.scope.tiles[op.Result()], t)
 		return
 	}
-	asked := &askedFor{c, buffer}
+	asked := &askedFor{Constant: c, buffer: buffer}
 	l := k.Homes[op.Result()]
 	from := k.addressing(op, l)
 	name := "cp.async.ca.shared.global"
 	if c.GroupBytes == 16 {
 		name = "cp.async.cg.shared.global"
+	}
+	if c.ThroughRegisters() {
+		for _, g := range c.Groups {
+			x, exists := k.a.Reg(asm.B32), k.mask(l, op.Result().Type.Axes, g[0])
+			if exists.Valid() {
+				k.a.Set(x, "mov.b32", asm.Int(0))
+			}
+			k.a.If(exists).Set(x, fmt.Sprintf("ld.global.nc.u%d", 8*c.GroupBytes), from.at(g[0]).addr())
+			asked.held = append(asked.held, x)
+		}
+		k.asked[op] = asked
+		return
 	}
 	for i, g := range c.Groups {
 		var exist []asm.Operand
@@ -120,7 +144,9 @@ const registersAhead = 128
 
 // takeAsked waits for constants that were asked for, and gives their registers.
 func (k *kernel) takeAsked(c *askedFor) []asm.Reg {
-	k.a.Do("cp.async.wait_group", asm.Int(0))
+	if !c.ThroughRegisters() {
+		k.a.Do("cp.async.wait_group", asm.Int(0))
+	}
 	v := c.Load.Result()
 	regs := make([]asm.Reg, k.Homes[v].Regs())
 	for i, g := range c.Groups {

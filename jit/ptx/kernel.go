@@ -84,7 +84,8 @@ type scope struct {
 	values map[*ir.Value][]held
 	axes   map[*ir.Axis]*axisState
 	tiles  map[*ir.Value][]*sharedTile
-	mark   int // top of the shared arena when the scope began
+	taken  map[*ir.Value]*sharedTile // values from which more will be taken
+	mark   int                       // top of the shared arena when the scope began
 }
 
 func newKernel(decided *block.Program, from string) *kernel {
@@ -108,7 +109,7 @@ func (k *kernel) push(begin asm.Point) {
 func (k *kernel) newScope() *scope {
 	return &scope{
 		parent: k.scope, values: map[*ir.Value][]held{}, axes: map[*ir.Axis]*axisState{},
-		tiles: map[*ir.Value][]*sharedTile{}, mark: k.arena.Top,
+		tiles: map[*ir.Value][]*sharedTile{}, taken: map[*ir.Value]*sharedTile{}, mark: k.arena.Top,
 	}
 }
 

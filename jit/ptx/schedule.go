@@ -151,6 +151,7 @@ func (p *pipeline) finish() {
 	case k.Tiles != nil && k.Teams() == 1:
 		k.storesAreRead()
 	case k.Tiles == nil && len(p.items) > 0:
+		k.forgetAbove(p.base.at)
 		k.release(p.base)
 	}
 }

@@ -1,9 +1,12 @@
 package ptx
 
 import (
+	"slices"
+
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/lang"
 )
 
 // take emits a take: the tile goes to shared memory as it is held, and each
@@ -12,15 +15,20 @@ import (
 func (k *kernel) take(op *ir.Op) {
 	x, result := op.Args[0], op.Result()
 	from, to := k.Homes[x], k.Homes[result]
-	regs := k.get(x, from)
 	positions := make([][]asm.Reg, len(op.Axes))
 	for i, v := range op.Taken() {
 		positions[i] = k.get(v, to.Slice(v.Type.Axes))
 	}
-	axes := conversionOrder(x.Type.Axes, from, to)
-	t := newShared(x.Type.DType, axes, block.Extents(axes), false)
-	t.buffer = k.allocate(t.Bytes(), "taking from "+block.ValueName(x))
-	k.write(t, x, from, regs, nil)
+	t, alone := k.takenFrom(x), k.takenOnce(x)
+	if t == nil {
+		axes := conversionOrder(x.Type.Axes, from, to)
+		t = newShared(x.Type.DType, axes, block.Extents(axes), false)
+		t.buffer = k.allocate(t.Bytes(), "taking from "+block.ValueName(x))
+		k.write(t, x, from, k.get(x, from), nil)
+		if !alone {
+			k.scope.taken[x] = t
+		}
+	}
 	k.reading(t.buffer)
 
 	// Neighbours along an axis that stays are neighbours in shared memory, as long
@@ -65,6 +73,29 @@ func (k *kernel) take(op *ir.Op) {
 			out[r] = got[i]
 		}
 	}
-	k.release(t.buffer)
+	if alone {
+		k.release(t.buffer)
+	}
 	k.hold(result, to, out)
+}
+
+// takenFrom is where a value lies from which something was taken before; nil where it lies nowhere any more.
+func (k *kernel) takenFrom(x *ir.Value) *sharedTile {
+	for s := k.scope; s != nil; s = s.parent {
+		if t := s.taken[x]; t != nil && t.at+t.size <= k.arena.Top && slices.Contains(k.arena.live, t.buffer) {
+			return t
+		}
+	}
+	return nil
+}
+
+// takenOnce reports a value from which one take takes.
+func (k *kernel) takenOnce(x *ir.Value) bool {
+	takes := 0
+	for _, u := range k.Uses[x] {
+		if u.Op.Code == lang.OpTake && u.Arg == 0 {
+			takes++
+		}
+	}
+	return takes == 1
 }

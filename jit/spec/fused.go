@@ -40,13 +40,14 @@ type Fusion struct {
 	Groups []Group
 	// Kept is of a sink: the tensor stays in memory, for others read it too.
 	Kept bool
-	// More are of a sink: other tensors of what the kernel is fused into, or the same again, that it reads.
+	// More are of a sink: other tensors of what the kernel is fused into, or the same again, that it reads. Of a source with Parts: the
+	// other parts of what it would store, as operands of what the kernel is fused into.
 	More []Shared
 	// Flat is of a sink that reads the tensor in another shape: it is elementwise over tensors that all lie in one order, and is
 	// computed in the tensor's own shape.
 	Flat bool
-	// Parts are of a sink that reads a part of the tensor, which then stays in memory, by the tensor's dimensions. nil for one
-	// that reads all of it.
+	// Parts are of a sink that reads a part of the tensor, which then stays in memory, by the tensor's dimensions, and of a source of which
+	// one operand is a part. nil where all of the tensor is read.
 	Parts []Part
 	// Expand, of a sink with Parts, says which dimensions of the tensor become several before that; Parts are then of the expanded
 	// tensor. nil where the tensor stays as it is.
@@ -100,10 +101,19 @@ func ExpandBy(shape, viewShape []int64, parts []Part) (expand []Expanded, expand
 	return expand, expanded, true
 }
 
-// Shared is one more tensor of a fusion: Fusion's Into, From and Kept.
+// Shared is one more tensor of a fusion: Fusion's Into, From, Kept and Parts.
 type Shared struct {
 	Into, From int
 	Kept       bool
+	Parts      []Part
+}
+
+// All are the tensors of a fusion, the first of which is the Fusion's own; none of Beside.
+func (f *Fusion) All() []Shared {
+	if f.Role == Beside {
+		return nil
+	}
+	return append([]Shared{{f.Into, f.From, f.Kept || f.Role == Sink && f.Parts != nil, f.Parts}}, f.More...)
 }
 
 // Part is the part of a dimension that a sink reads: from position Begin on, as the dimensions Dims of what it reads, outermost
@@ -183,11 +193,8 @@ func GroupShapes(read, stored []int64) (groups []Group, ok bool) {
 
 // Gone are the places of tensors that are no longer in memory, among the parameters of what the kernel is fused into, in order.
 func (f *Fusion) Gone() []int {
-	if f.Role == Beside || f.Parts != nil {
-		return nil
-	}
 	var gone []int
-	for _, s := range append([]Shared{{f.Into, f.From, f.Kept}}, f.More...) {
+	for _, s := range f.All() {
 		if !s.Kept && !slices.Contains(gone, s.Into) {
 			gone = append(gone, s.Into)
 		}
@@ -198,15 +205,12 @@ func (f *Fusion) Gone() []int {
 
 // Known are the places of tensors that the others know, among the parameters of the fused kernel, in order.
 func (f *Fusion) Known() []int {
-	if f.Role == Beside {
-		return nil
-	}
-	known := []int{f.From}
-	for _, s := range f.More {
+	var known []int
+	for _, s := range f.All() {
 		known = append(known, s.From)
 	}
 	slices.Sort(known)
-	return known
+	return slices.Compact(known)
 }
 
 // Left is what is left of a list without some places, which are in order.
