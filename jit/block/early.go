@@ -311,7 +311,9 @@ func (p *Program) roomBefore(x *Pipeline) bool {
 		}
 	}
 	for _, c := range p.Constants {
-		bytes += c.Bytes(p)
+		if c.Tile == nil { // others are operands
+			bytes += c.Bytes(p)
+		}
 	}
 	for _, c := range x.Copies {
 		bytes += c.Tile.Bytes() * x.Stages

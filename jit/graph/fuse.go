@@ -178,33 +178,6 @@ func (r *rewriter) source(first, n, place int) bool {
 	return r.settle(first, n, one, err)
 }
 
-// readsAll reports that launch number n alone reads a memory.
-func (r *rewriter) readsAll(n int, s Slot) bool {
-	return !slices.ContainsFunc(r.reads[s], func(k int) bool { return k != n })
-}
-
-// sourceOfParts computes what one launch would store where another reads it in parts, as a head's queries, keys and values of a product.
-func (r *rewriter) sourceOfParts(first, n int, s Slot) bool {
-	a, b := &r.Calls[first], &r.Calls[n]
-	stored := r.stored(first, s)
-	w := &a.Tensors[stored]
-	var all []spec.Shared
-	fits := true
-	b.each(func(place int, v *View, mode lang.ParamMode) {
-		if v.Slot != s {
-			return
-		}
-		parts, ok := spec.PartOf(w.Shape, v.Shape, v.Strides, v.Offset)
-		fits = fits && ok && mode == lang.In && v.DType == w.DType
-		all = append(all, spec.Shared{Into: place, From: stored, Parts: parts})
-	})
-	if !fits {
-		return false
-	}
-	one, err := r.joined(b, a, spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: all[0].Into, From: stored, Parts: all[0].Parts, More: all[1:]})
-	return r.settle(first, n, one, err)
-}
-
 // settle puts one launch in the place of two, or says why they stay two.
 func (r *rewriter) settle(first, n int, one Call, err error) bool {
 	if err != nil {
@@ -425,57 +398,6 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		}
 	})
 	return failed
-}
-
-// paysInParts decides whether a source, which may be a product, is computed by the blocks that read parts of it: as these are fewer than
-// those of a launch of its own, each reads more, which must take less time than a launch.
-func (r *rewriter) paysInParts(s *spec.Spec, fusion *spec.Fusion) error {
-	joined := *s
-	joined.Fused = append(slices.Clip(s.Fused), *fusion)
-	bytes := func(s *spec.Spec) (perBlock, blocks float64, err error) {
-		f, dims, err := build.Kernel(s, r.target.Name)
-		if err != nil {
-			return 0, 0, err
-		}
-		blocks = 1
-		for _, a := range f.Grid() {
-			blocks *= float64(sizeOf(a.Dim, dims, s))
-		}
-		f.Walk(func(op *ir.Op) bool {
-			if op.Code == lang.OpLoad {
-				n := float64(op.Tensor.DType.Bits()) / 8
-				for _, a := range op.AccessAxes() {
-					switch {
-					case a.Kind == ir.Grid:
-						n *= float64(min(sizeOf(a.Dim, dims, s), partRows))
-					case a.Kind == ir.Whole:
-						n *= float64(a.Len)
-					default:
-						n *= float64(sizeOf(a.Dim, dims, s))
-					}
-				}
-				perBlock += n
-			}
-			return true
-		})
-		return perBlock, blocks, nil
-	}
-	before, _, err := bytes(s)
-	if err != nil {
-		return err
-	}
-	after, blocks, err := bytes(&joined)
-	if err != nil {
-		return err
-	}
-	t := r.target
-	if !t.IsGPU() || s.Deterministic { // of a batch of other rows, a product would have another order of sums
-		return errRepeat
-	}
-	if seconds := float64((after-before)/(t.L2/float64(t.SMs))) * max(1, blocks/float64(t.SMs)); seconds > t.LaunchInProgram() {
-		return errFewBlocks
-	}
-	return nil
 }
 
 // wanted reports an axis that a load has at the last of its dimensions alone: along it a source that reduces computes nothing of its own.
