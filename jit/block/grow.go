@@ -31,6 +31,15 @@ func (p *Program) GrownFrom(load *ir.Op) *ir.Value {
 	return nil
 }
 
+// EndsAtGrowth reports a loop that ends where a tensor that grows is written from: all that its copies bring was there when the program began.
+func (p *Program) EndsAtGrowth(x *Pipeline, load *ir.Op) bool {
+	start, end := p.GrownFrom(load), x.Op.Args[1]
+	if op := end.Def; op != nil && op.Code == lang.OpMin {
+		return start != nil && slices.Contains(op.Args, start)
+	}
+	return start != nil && start == end
+}
+
 // equal reports the same sum, term by term.
 func (f affine) equal(g affine) bool {
 	return f.Offset == g.Offset && slices.Equal(f.Terms, g.Terms) && slices.Equal(f.Scalars, g.Scalars)

@@ -81,7 +81,7 @@ func (k *kernel) dropOperands(op *ir.Op, mark int) {
 		}
 		k.scope.tiles[v] = left
 	}
-	k.arena.Top = mark
+	k.release(buffer{at: mark, size: k.arena.Top - mark})
 }
 
 // multiply emits the tensor-core instructions of a contraction.

@@ -111,7 +111,7 @@ const (
 func (p *pipeline) early() (early []pipelined) {
 	for _, i := range p.Early {
 		x := p.items[i]
-		if !x.Load.Tensor.Constant {
+		if !p.wholly(x) {
 			x.share = old
 		}
 		early = append(early, x)
@@ -119,10 +119,15 @@ func (p *pipeline) early() (early []pipelined) {
 	return early
 }
 
+// wholly reports an early item of which all is there: the rest of a step, behind the end of the loop, becomes 0.
+func (p *pipeline) wholly(x pipelined) bool {
+	return x.Load.Tensor.Constant || p.k.EndsAtGrowth(p.Pipeline, x.Load)
+}
+
 func (p *pipeline) others() (others []pipelined) {
 	for i, x := range p.items {
 		if slices.Contains(p.Early, i) {
-			if x.Load.Tensor.Constant {
+			if p.wholly(x) {
 				continue
 			}
 			x.share = fresh
@@ -159,7 +164,9 @@ func (p *pipeline) begin(lo asm.Reg, items []pipelined) {
 		if x.Step == 0 {
 			p.k.bringOperands()
 		}
-		p.copies(p.stepAt(lo, x.Step), asm.Int(x.Step), items)
+		if len(items) > 0 {
+			p.copies(p.stepAt(lo, x.Step), asm.Int(x.Step), items)
+		}
 		a.Do("cp.async.commit_group")
 	}
 }

@@ -72,7 +72,7 @@ func (k *kernel) checkShared() {
 // release gives the last buffer back. A launch that others wait for leaves small ones where they are: what comes behind has memory
 // of its own, and needs no barrier before it writes there.
 func (k *kernel) release(b buffer) {
-	if k.Dependent() && b.size <= smallBuffer && k.arena.Top <= k.Target.SharedPerBlock/2 {
+	if k.Dependent() && b.size <= smallBuffer && k.arena.Top <= int(k.Target.SharedShare(k.Occupancy))/4*3 {
 		return
 	}
 	k.arena.Top = b.at
