@@ -167,12 +167,17 @@ func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err er
 }
 
 // SetDeterministic gives each text logits that have the same bits run after run on one machine, alone and in any batch of up to 64
-// texts, whatever these are. It costs speed: what few rows would do faster by other code is left, and prompts run in pieces of 64 tokens.
+// texts, whatever these are. It costs speed: what few rows would do faster by other code is left, and prompts run in pieces of 64 tokens. A graph's
+// constant DETERMINISTIC is 1 then.
 func (m *Model) SetDeterministic(on bool) {
 	if on != m.opts.Deterministic {
 		m.bound.close()
 		m.chooser.close()
-		m.chooser, m.opts.Deterministic = nil, on
+		m.chooser, m.opts.Deterministic, m.opts.Consts = nil, on, maps.Clone(m.opts.Consts)
+		delete(m.opts.Consts, "DETERMINISTIC")
+		if on {
+			m.opts.Consts["DETERMINISTIC"] = lang.Literal{DType: lang.I32, Int: 1}
+		}
 	}
 }
 

@@ -90,6 +90,15 @@ kernel keep<T: float>(x: T[M, H, D], inout to: T[M, H, P, D])
     to[i, h, i + 2, d] = x[i, h, d]
 }
 
+kernel mix<T: float>(q: T[M, H, D], k: T[M, H, D], v: T[M, H, D]) -> y: T[M, H, D]
+    grid i in M, h in H
+{
+    axis d in D
+    axis e in D
+    let s = sum(q[i, h, d] as f32 * k[i, h, d] as f32, over d)
+    y[i, h, e] = (s * v[i, h, e] as f32) as T
+}
+
 kernel turn<T: float>(x: T[M, H, D]) -> y: T[M, H, D]
     grid i in M, h in H
 {
@@ -159,6 +168,14 @@ func TestFusedGraphs(t *testing.T) {
 		{"parts of heads put into a cache", "(x: T[M, K], w: T[K, 12 * N], inout t: T[M, 4, 8, N], inout u: T[M, 4, 8, N]) -> y: T[M, 4, N] {\n" +
 			"let a = view(linear(x, w), [M, 3, 4, N])\nkeep(a[.., 1], t)\nkeep(a[.., 2], u)\ny = turn(a[.., 0])\n}", 1,
 			[][3]int64{{1, 16, 16}, {2, 5, 31}, {4, 8, 8}}, []lang.DType{lang.F32, lang.BF16}, true},
+		{"a product that is read in parts", "(x: T[M, K], w: T[K, 12 * N], r: T[M, 4, N]) -> y: T[M, 4, N] {\nlet a = view(linear(x, w), [M, 3, 4, N])\ny = mix(a[.., 0], a[.., 1], a[.., 2]) + r\n}", 1,
+			[][3]int64{{1, 16, 16}, {2, 5, 31}, {4, 8, 8}}, []lang.DType{lang.F32, lang.BF16}, true},
+		{"and in the same part twice", "(x: T[M, K], w: T[K, 12 * N], r: T[M, 4, N]) -> y: T[M, 4, N] {\nlet a = view(linear(x, w), [M, 3, 4, N])\ny = mix(a[.., 2], a[.., 0], a[.., 0]) + r\n}", 1,
+			[][3]int64{{1, 16, 16}, {2, 5, 31}}, []lang.DType{lang.F32, lang.BF16}, true},
+		{"not of many weights", "(x: T[M, K], w: T[K, 12 * N], r: T[M, 4, N]) -> y: T[M, 4, N] {\nlet a = view(linear(x, w), [M, 3, 4, N])\ny = mix(a[.., 0], a[.., 1], a[.., 2]) + r\n}", 2,
+			[][3]int64{{1, 64, 1024}}, []lang.DType{lang.BF16}, true},
+		{"not of parts that others read too", "(x: T[M, K], w: T[K, 12 * N], r: T[M, 4, N]) -> (y: T[M, 4, N], z: T[M, 12 * N]) {\nlet b = linear(x, w)\nlet a = view(b, [M, 3, 4, N])\ny = mix(a[.., 0], a[.., 1], a[.., 2]) + r\nz = b\n}", 2,
+			[][3]int64{{1, 16, 16}}, []lang.DType{lang.BF16}, true},
 		{"added to what is there", "(x: T[M, N], inout t: T[M, N]) { add_to(scale(x, 2), t) }", 1,
 			[][3]int64{{5, 33}}, []lang.DType{lang.F32}, false},
 

@@ -3,9 +3,9 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"html"
 	"math"
 
+	"tilec/cmd/tilec/report"
 	"tilec/jit/plan"
 	"tilec/lang/elementary"
 )
@@ -39,7 +39,7 @@ func explanationSVG(pages []*kernelPage) []byte {
 }
 
 func label(b *bytes.Buffer, x, y float64, anchor string, size int, text string) {
-	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s" font-size="%d">%s</text>`+"\n", x, y, anchor, size, html.EscapeString(text))
+	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s" font-size="%d">%s</text>`+"\n", x, y, anchor, size, report.Escape(text))
 }
 
 // drawTerms draws a bar for each term, of the plan and of the next one.

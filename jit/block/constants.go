@@ -34,7 +34,8 @@ type Constant struct {
 // H200 and not 142.7, and one of 355M 295.9 and not 313.3. With fewer bytes under way (16 KB a block) 124M took as long, and 355M 350 us.
 const constantRounds = 4
 
-// ThroughRegisters reports a load of groups that are smaller than what cp.async copies: a thread loads and stores them.
+// ThroughRegisters reports a load of groups that are smaller than what cp.async copies: a thread loads and stores them. That is worth its while where
+// products wait for them, as for the gains of a norm before them and the bias behind.
 func (c *Constant) ThroughRegisters() bool { return c.GroupBytes < leastCopy }
 
 // leastCopy is how many bytes cp.async copies at least, and mostThroughRegisters how many smaller groups a thread loads and stores itself.
@@ -84,7 +85,7 @@ func (p *Program) loadConstants() {
 			continue
 		}
 		c := p.constant(op, dims)
-		if c == nil || c.GroupBytes < leastCopy && (c.Tile != nil || len(c.Groups) > mostThroughRegisters) || total+c.Bytes(p) > limit {
+		if c == nil || c.ThroughRegisters() && (c.Tile != nil || len(c.Groups) > mostThroughRegisters || len(p.Products) == 0) || total+c.Bytes(p) > limit {
 			continue
 		}
 		total += c.Bytes(p)

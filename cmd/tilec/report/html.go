@@ -3,7 +3,6 @@ package report
 import (
 	"embed"
 	"fmt"
-	"html"
 	"slices"
 	"strings"
 
@@ -26,7 +25,7 @@ func (p *Page) HTML() []byte {
 	}
 	sources := w.take()
 	for _, s := range p.Sections {
-		w.printf(`<a href="#%s" role="tab">%s</a>`, s.ID, html.EscapeString(s.Title))
+		w.printf(`<a href="#%s" role="tab">%s</a>`, s.ID, Escape(s.Title))
 	}
 	tabs := w.take()
 	for _, s := range p.Sections {
@@ -34,7 +33,7 @@ func (p *Page) HTML() []byte {
 	}
 	sections := w.take()
 	return []byte(strings.NewReplacer(
-		"{title}", html.EscapeString(p.Title), "{for}", html.EscapeString(p.For), "{by}", html.EscapeString(p.By),
+		"{title}", Escape(p.Title), "{for}", Escape(p.For), "{by}", Escape(p.By),
 		"{style}", playground.Style()+file("report.css"), "{script}", playground.Colours()+file("report.js"),
 		"{sources}", sources, "{tabs}", tabs, "{sections}", sections,
 	).Replace(file("report.html")))
@@ -77,41 +76,41 @@ func (w *writer) place(at lang.Span) string {
 
 // source writes a source with the numbers of its lines, and what these cost.
 func (w *writer) source(n int, s *lang.Source) {
-	w.printf("<h2>%s</h2>\n<div class=\"program\">", html.EscapeString(s.Path))
+	w.printf("<h2>%s</h2>\n<div class=\"program\">", Escape(s.Path))
 	for i, line := range strings.Split(strings.TrimSuffix(s.Text, "\n"), "\n") {
 		cost := ""
 		if part := w.costs[fmt.Sprintf("%s:%d", s.Path, i+1)]; part > 0 {
 			cost = fmt.Sprintf(` title="%.1f %% of all instructions" style="--cost:%.3f"`, 100*part, part)
 		}
-		w.printf(`<div class="line" data-at="%d:%d"><b%s>%d</b><code>%s</code></div>`+"\n", n, i+1, cost, i+1, html.EscapeString(line))
+		w.printf(`<div class="line" data-at="%d:%d"><b%s>%d</b><code>%s</code></div>`+"\n", n, i+1, cost, i+1, Escape(line))
 	}
 	w.printf("</div>\n")
 }
 
 func (w *writer) section(s Section) {
-	w.printf("<section id=\"%s\" role=\"tabpanel\">\n<p>%s</p>\n", s.ID, html.EscapeString(s.About))
+	w.printf("<section id=\"%s\" role=\"tabpanel\">\n<p>%s</p>\n", s.ID, Escape(s.About))
 	if len(s.Parts) > 1 {
 		w.printf("<nav class=\"parts\">")
 		for i, part := range s.Parts {
-			w.printf("<a href=\"#%s-%d\">%s</a>", s.ID, i+1, html.EscapeString(part.Title))
+			w.printf("<a href=\"#%s-%d\">%s</a>", s.ID, i+1, Escape(part.Title))
 		}
 		w.printf("</nav>\n")
 	}
 	for i, part := range s.Parts {
 		if part.Title != "" {
-			w.printf("<h2 id=\"%s-%d\">%s</h2>\n", s.ID, i+1, html.EscapeString(part.Title))
+			w.printf("<h2 id=\"%s-%d\">%s</h2>\n", s.ID, i+1, Escape(part.Title))
 		}
 		if part.Missing != "" {
-			w.printf("<p class=\"missing\">%s</p>\n", html.EscapeString(part.Missing))
+			w.printf("<p class=\"missing\">%s</p>\n", Escape(part.Missing))
 		}
 		for _, x := range part.Pictures {
 			w.printf("<figure>")
 			if x.Title != "" {
-				w.printf("<h3>%s</h3>", html.EscapeString(x.Title))
+				w.printf("<h3>%s</h3>", Escape(x.Title))
 			}
 			w.printf("%s", x.SVG)
 			if x.About != "" {
-				w.printf("<figcaption>%s</figcaption>", html.EscapeString(x.About))
+				w.printf("<figcaption>%s</figcaption>", Escape(x.About))
 			}
 			w.printf("</figure>\n")
 		}
@@ -124,7 +123,7 @@ func (w *writer) section(s Section) {
 
 func (w *writer) line(line lang.ListedLine, differences bool) {
 	if title, ok := strings.CutPrefix(line.Text, stage.Title); ok && differences {
-		w.printf("<h3>%s</h3>\n", html.EscapeString(title))
+		w.printf("<h3>%s</h3>\n", Escape(title))
 		return
 	}
 	class := "line"
@@ -135,5 +134,5 @@ func (w *writer) line(line lang.ListedLine, differences bool) {
 	case strings.HasPrefix(line.Text, stage.Removed):
 		class += " removed"
 	}
-	w.printf(`<div class="%s"%s>%s</div>`+"\n", class, w.place(line.At), html.EscapeString(line.Text))
+	w.printf(`<div class="%s"%s>%s</div>`+"\n", class, w.place(line.At), Escape(line.Text))
 }

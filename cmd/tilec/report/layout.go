@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html"
 	"strings"
 
 	"tilec/jit/ir"
@@ -48,7 +47,7 @@ func Layout(l layout.Layout, axes []*ir.Axis) Picture {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="layout" width="%.0f" height="%d" viewBox="0 0 %[1]g %[2]d">`+"\n", width, height)
 	text := func(x, y float64, anchor, class, format string, args ...any) {
-		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, class, html.EscapeString(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, class, Escape(fmt.Sprintf(format, args...)))
 	}
 	const axisClass = ` class="axis"`
 	text(layoutLeft, 12, "start", axisClass, "%s: the first %d of %d; in a cell lane.register", column.Name, shownColumns, columns)
@@ -67,7 +66,7 @@ func Layout(l layout.Layout, axes []*ir.Axis) Picture {
 			}
 			x := float64(layoutLeft + c*cellWidth)
 			fmt.Fprintf(&b, `<rect x="%.0f" y="%.0f" width="%d" height="%d" fill="%s" data-thread="%d.%d"><title>%s</title></rect>`,
-				x, y, cellWidth-1, cellHeight-1, laneColour(h), h.warp, h.lane, html.EscapeString(h.words(row, column, r, c)))
+				x, y, cellWidth-1, cellHeight-1, laneColour(h), h.warp, h.lane, Escape(h.words(row, column, r, c)))
 			text(x+cellWidth/2, y+cellHeight*0.7, "middle", "", "%d.%d", h.lane, h.register)
 		}
 	}
