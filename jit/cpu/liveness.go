@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"slices"
 
 	"tilec/jit/ir"
 	"tilec/lang"
@@ -21,6 +22,8 @@ type liveness struct {
 	// depth gives the regions that enclose a value's definition, outermost first.
 	depth map[*ir.Value][]*ir.Op
 	uses  map[*ir.Value][]*ir.Op
+	// writes are the numbers of the operations that write a tensor.
+	writes map[*ir.Tensor][]int
 	// order is the operations of each block as they run; groupOf the groups among them.
 	order   map[*ir.Block][]*ir.Op
 	groupOf map[*ir.Op]*group
@@ -28,7 +31,7 @@ type liveness struct {
 
 func (c *compiler) analyse() {
 	l := &liveness{live: map[*ir.Op]bool{}, lazy: map[*ir.Op]bool{}, pos: map[*ir.Op]int{}, done: map[*ir.Op]int{},
-		last: map[*ir.Value]int{}, depth: map[*ir.Value][]*ir.Op{}, uses: map[*ir.Value][]*ir.Op{},
+		last: map[*ir.Value]int{}, depth: map[*ir.Value][]*ir.Op{}, uses: map[*ir.Value][]*ir.Op{}, writes: map[*ir.Tensor][]int{},
 		order: map[*ir.Block][]*ir.Op{}, groupOf: map[*ir.Op]*group{}}
 	c.liveness = l
 	at := 0
@@ -76,6 +79,9 @@ func (l *liveness) visit(b *ir.Block, inside []*ir.Op, at *int) {
 	for _, op := range l.schedule(b) {
 		*at++
 		l.pos[op] = *at
+		if op.Tensor != nil && op.Code != lang.OpLoad {
+			l.writes[op.Tensor] = append(l.writes[op.Tensor], *at)
+		}
 		for _, r := range op.Results {
 			l.depth[r] = inside
 		}
@@ -103,14 +109,14 @@ func (l *liveness) visit(b *ir.Block, inside []*ir.Op, at *int) {
 func (l *liveness) findLazy() {
 	for v, uses := range l.uses {
 		op := v.Def
-		if op == nil || op.Code != lang.OpLoad || op.Else() != nil || !op.Tensor.ReadOnly() || op.Tensor.DType.Packed() || len(uses) != 1 {
+		if op == nil || op.Code != lang.OpLoad || op.Else() != nil || op.Tensor.DType.Packed() || len(uses) != 1 {
 			continue
 		}
 		user := uses[0]
 		if user.Code.Row().Group != lang.GroupContract || user.Code == lang.OpMma && l.root(user.Args[2]) == v || !sameRegion(l.depth[v], l.regionOf(user)) {
 			continue
 		}
-		plain := true
+		plain := !l.writtenBetween(op, user)
 		for _, i := range op.Indices() {
 			p := positionOf(i)
 			plain = plain && p.tile == nil
@@ -119,6 +125,11 @@ func (l *liveness) findLazy() {
 			l.lazy[op] = true
 		}
 	}
+}
+
+// writtenBetween reports a load whose tensor an operation writes before that of a user has run.
+func (l *liveness) writtenBetween(load, user *ir.Op) bool {
+	return slices.ContainsFunc(l.writes[load.Tensor], func(at int) bool { return at > l.pos[load] && at < l.done[user] })
 }
 
 func (l *liveness) regionOf(op *ir.Op) []*ir.Op { return l.depth[op.Results[0]] }
