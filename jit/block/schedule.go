@@ -142,7 +142,9 @@ func (p *Program) schedule() {
 
 // byThreads is the schedule of a loop whose copies the threads that compute start themselves.
 func (x *Pipeline) byThreads() (s Schedule) {
-	s.Begin = []Act{{Do: Barrier}} // what used the stages' memory before must be done with
+	if x.Early == nil { // and otherwise the stages have their memory from the kernel's start
+		s.Begin = []Act{{Do: Barrier}} // what used the stages' memory before must be done with
+	}
 	for n := range x.Ahead {
 		s.Begin = append(s.Begin, Act{Do: StartCopies, Step: n})
 	}

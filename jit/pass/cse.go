@@ -14,7 +14,8 @@ var cse = Pass{
 	Doc:   "computes equal things once",
 	Cheap: true,
 	Run: func(f *ir.Func, _ *Options) (bool, error) {
-		return eliminate(f.Body, nil, map[*ir.Value]*ir.Value{}), nil
+		joined := joinAxes(f)
+		return eliminate(f.Body, nil, map[*ir.Value]*ir.Value{}) || joined, nil
 	},
 	Before: `kernel @k {
   dim N = 8
