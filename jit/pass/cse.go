@@ -14,8 +14,7 @@ var cse = Pass{
 	Doc:   "computes equal things once",
 	Cheap: true,
 	Run: func(f *ir.Func, _ *Options) (bool, error) {
-		joined := joinAxes(f)
-		return eliminate(f.Body, nil, map[*ir.Value]*ir.Value{}) || joined, nil
+		return eliminate(f.Body, nil, map[*ir.Value]*ir.Value{}), nil
 	},
 	Before: `kernel @k {
   dim N = 8
