@@ -16,14 +16,14 @@ func (p *Program) AsFound(load *ir.Op) bool {
 	if load.Tensor.ReadOnly() {
 		return true
 	}
-	written := p.WrittenFrom(load.Tensor)
+	written := p.writtenFrom(load.Tensor)
 	return p.statement(load) < written && !slices.ContainsFunc(p.Uses[load.Result()], func(u Use) bool {
 		return u.Op.Code.Row().Group != lang.GroupContract || p.statement(u.Op) >= written
 	})
 }
 
-// WrittenFrom is the number of the first statement of the kernel that writes a tensor, and how many statements there are where none does.
-func (p *Program) WrittenFrom(t *ir.Tensor) int {
+// writtenFrom is the number of the first statement of the kernel that writes a tensor, and how many statements there are where none does.
+func (p *Program) writtenFrom(t *ir.Tensor) int {
 	return p.firstStatement(func(op *ir.Op) bool { return op.Tensor == t && op.Code != lang.OpLoad })
 }
 
