@@ -70,7 +70,7 @@ one() {
 correctness() {
     local folder binary name log
     mkdir "$work/logs"
-    export work root
+    export work root TILEC_TEST_THOROUGH=1
     export -f one limited
     # What compiles the most comes first, so that nothing long begins at the end.
     while read -r folder binary; do

@@ -98,6 +98,7 @@ func TestConvolutions(t *testing.T) {
 				}
 				x, w := small(d, shape...), small(d, window...)
 				y := k.Run(t, name, jit.Options{Pins: c.pins}, x, w)[0]
+				xs, ws, ys := x.Floats(), w.Floats(), y.Floats()
 				height, width, up, left, stride := c.h, c.w, c.r/2, c.s/2, 1
 				switch name {
 				case "valid":
@@ -114,7 +115,7 @@ func TestConvolutions(t *testing.T) {
 									for s := range c.s {
 										if row, column := stride*h+r-up, stride*v+s-left; row >= 0 && row < c.h && column >= 0 && column < c.w {
 											for ch := range c.c {
-												sum += x.Float(at(b, row, column, ch)) * w.Float(tap(o, r, s, ch))
+												sum += xs[at(b, row, column, ch)] * ws[tap(o, r, s, ch)]
 											}
 										}
 									}
@@ -123,7 +124,9 @@ func TestConvolutions(t *testing.T) {
 								if name == "first" {
 									i = ((b*c.o+o)*height+h)*width + v
 								}
-								require.Equal(t, sum, y.Float(i), "%s of %s, %+v: image %d, row %d, column %d, channel %d", name, d, c, b, h, v, o)
+								if ys[i] != sum {
+									require.Equal(t, sum, ys[i], "%s of %s, %+v: image %d, row %d, column %d, channel %d", name, d, c, b, h, v, o)
+								}
 							}
 						}
 					}

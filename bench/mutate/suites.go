@@ -3,29 +3,29 @@ package main
 import "strings"
 
 // suites gives, by the folder of a fault, the packages to test: those whose tests
-// are about what the folder does, the likeliest to notice first. "jit@emu" is
-// jit's tests with the emulator as the device under test.
+// are about what the folder does, the likeliest to notice first. "stdlib@emu" is
+// the standard library's tests with the emulator as the device under test.
 var suites = []struct {
 	folder   string
 	packages string
 }{
-	{"jit/ptx/asm/", "jit/ptx/asm jit/ptx jit@emu stdlib@emu jit jit/fuzz"},
-	{"jit/ptx/elem/", "jit/ptx/elem jit/ptx jit@emu stdlib@emu jit jit/fuzz"},
-	{"jit/layout/", "jit/layout jit/ptx jit@emu stdlib@emu jit jit/fuzz"},
-	{"jit/block/", "jit/block jit/block/interp jit/ptx jit@emu stdlib@emu jit jit/fuzz"},
-	{"jit/ptx/", "jit/ptx jit@emu stdlib@emu jit jit/fuzz"},
-	{"jit/pass/", "jit/pass jit jit@emu jit/fuzz stdlib"},
-	{"jit/ir/", "jit/ir jit/ir/eval jit/pass jit/cpu jit jit@emu jit/fuzz"},
-	{"jit/cpu/", "jit/cpu jit/pass jit jit/fuzz stdlib"},
-	{"jit/plan/", "jit/plan jit jit@emu jit/fuzz stdlib"},
+	{"jit/ptx/asm/", "jit/ptx/asm jit/ptx jit/conformance@emu jit@emu stdlib@emu jit/conformance jit jit/fuzz"},
+	{"jit/ptx/elem/", "jit/ptx/elem jit/ptx jit/conformance@emu jit@emu stdlib@emu jit/conformance jit jit/fuzz"},
+	{"jit/layout/", "jit/layout jit/ptx jit/conformance@emu jit@emu stdlib@emu jit/conformance jit jit/fuzz"},
+	{"jit/block/", "jit/block jit/block/interp jit/ptx jit/conformance@emu jit@emu stdlib@emu jit/conformance jit jit/fuzz"},
+	{"jit/ptx/", "jit/ptx jit/conformance@emu jit@emu stdlib@emu jit/conformance jit jit/fuzz"},
+	{"jit/pass/", "jit/pass jit/conformance jit jit/conformance@emu jit@emu jit/fuzz stdlib"},
+	{"jit/ir/", "jit/ir jit/ir/eval jit/pass jit/cpu jit/conformance jit jit/conformance@emu jit@emu jit/fuzz"},
+	{"jit/cpu/", "jit/cpu jit/pass jit/conformance jit jit/fuzz stdlib"},
+	{"jit/plan/", "jit/plan jit/conformance jit jit/conformance@emu jit@emu jit/fuzz stdlib"},
 	{"jit/cache/", "jit/cache cmd/tilec"},
-	{"jit/emu/", "jit/emu jit@emu jit/ptx"},
-	{"jit/graph/", "jit/graph jit gpt jit@emu stdlib jit/fuzz stdlib@emu cmd/tilec"},
-	{"jit/", "jit gpt jit@emu stdlib jit/fuzz stdlib@emu cmd/tilec"},
-	{"lang/", "lang jit/ir/eval typecheck jit"},
-	{"typecheck/size/", "typecheck/size typecheck jit"},
-	{"typecheck/blocks/", "typecheck/blocks typecheck jit jit/fuzz stdlib"},
-	{"typecheck/", "typecheck jit jit/fuzz stdlib"},
+	{"jit/emu/", "jit/emu jit/conformance@emu jit@emu jit/ptx"},
+	{"jit/graph/", "jit/graph jit/conformance jit gpt jit/conformance@emu jit@emu stdlib jit/fuzz stdlib@emu cmd/tilec"},
+	{"jit/", "jit/conformance jit gpt jit/conformance@emu jit@emu stdlib jit/fuzz stdlib@emu cmd/tilec"},
+	{"lang/", "lang jit/ir/eval typecheck jit/conformance jit"},
+	{"typecheck/size/", "typecheck/size typecheck jit/conformance jit"},
+	{"typecheck/blocks/", "typecheck/blocks typecheck jit/conformance jit jit/fuzz stdlib"},
+	{"typecheck/", "typecheck jit/conformance jit jit/fuzz stdlib"},
 	{"stdlib/", "stdlib gpt"},
 	{"gpt/", "gpt cmd/tilec"},
 }

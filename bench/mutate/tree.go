@@ -52,7 +52,7 @@ func copyTree(from, to string) (*tree, error) {
 	for _, p := range strings.Fields(string(out)) {
 		if _, rest, ok := strings.Cut(p, "/"); ok && rest != self {
 			t.packages = append(t.packages, rest)
-			if rest == "jit" || rest == "stdlib" {
+			if rest == "jit" || rest == "jit/conformance" || rest == "stdlib" {
 				t.packages = append(t.packages, rest+onEmulator)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // The driver compiles PTX but does not hand the machine code out: its linker does,
@@ -32,6 +33,9 @@ type Assembler struct {
 // Version is ptxas's own: "V12.4.131", for instance.
 func (a *Assembler) Version() string { return a.version }
 
+// versions are those of the programs that this process has asked for theirs, by path, as a string.
+var versions sync.Map
+
 // FindAssembler looks for ptxas at [AssemblerVariable] and then in PATH.
 func FindAssembler() (*Assembler, error) {
 	name := os.Getenv(AssemblerVariable)
@@ -42,11 +46,15 @@ func FindAssembler() (*Assembler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w; put it in PATH or set %s", ErrNoAssembler, err, AssemblerVariable)
 	}
-	out, err := exec.Command(path, "--version").CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s --version: %w: %s", ErrNoAssembler, path, err, bytes.TrimSpace(out))
+	version, known := versions.Load(path)
+	if !known {
+		out, err := exec.Command(path, "--version").CombinedOutput()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s --version: %w: %s", ErrNoAssembler, path, err, bytes.TrimSpace(out))
+		}
+		version, _ = versions.LoadOrStore(path, assemblerVersion(string(out)))
 	}
-	return &Assembler{Path: path, version: assemblerVersion(string(out))}, nil
+	return &Assembler{Path: path, version: version.(string)}, nil
 }
 
 // assemblerVersion finds the version in what ptxas prints about itself; failing

@@ -12,6 +12,7 @@ import (
 	"tilec/jit/backend"
 	"tilec/jit/backend/cpu"
 	"tilec/jit/backend/emulator"
+	"tilec/jit/jittest/sweep"
 )
 
 // Programs about each topic, on each device without a GPU: none may give a finding, and each is about its topic.
@@ -26,7 +27,7 @@ func TestTopics(t *testing.T) {
 		Views: {"access view", 70}, Parts: {"formula of several parts", 90}, Splits: {"attribute split", 100},
 		Generics: {"attribute generic", 100}, Graphs: {"graph for", 30}, Chains: {"graph slice", 20},
 	}
-	const count = 20
+	count := 20 / sweep.OneIn(2)
 	for _, topic := range Topics() {
 		for _, device := range []backend.Device{cpu.Open(), emulator} {
 			t.Run(string(topic)+"/"+device.ID(), func(t *testing.T) {

@@ -1,4 +1,4 @@
-package jit_test
+package conformance_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package jit_test
+package conformance_test
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 	"tilec/jit/backend"
 	"tilec/jit/cuda"
 	"tilec/jit/jittest"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/log"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -53,18 +55,15 @@ func TestConformanceWide(t *testing.T) {
 	}
 	every := 1
 	if jittest.OnEmulator(t) {
-		every = 2 // all runs take the emulator a minute
+		every = sweep.OneIn(4) // all runs take the emulator a minute
 	}
-	conformance(t, jittest.Device(t), every, (*jit.Compiler).Widen)
+	conformance(t, jittest.Device(t), every, widen)
 }
 
 // TestConformanceOfBlocks reads the block programs of all of them back from their text, and runs some in the interpreter that does what those say; all
 // where the variable TILEC_TEST_DEVICE is "blocks".
 func TestConformanceOfBlocks(t *testing.T) {
-	every := 10
-	if testing.Short() {
-		every = 30
-	}
+	every := sweep.OneIn(20)
 	machine, err := target.Find(target.Default)
 	require.NoError(t, err)
 	device := jittest.NewBlocks(machine)
@@ -89,11 +88,35 @@ func varied(t *testing.T, seed int) {
 	every := 1
 	switch {
 	case jittest.OnEmulator(t): // all runs of one choice take the emulator a minute
-		every = min(seed+2, 3)
+		every = sweep.OneIn(4 + seed%2)
 	case seed > 1 && testing.Short():
 		every = 3
 	}
-	conformance(t, jittest.Device(t), every, func(c *jit.Compiler) { c.Vary(seed) })
+	conformance(t, jittest.Device(t), every, func(c *jit.Compiler) { vary(c, seed) })
+}
+
+// widen compiles every kernel as for dimensions of more than 2^31 elements.
+func widen(c *jit.Compiler) { c.Wide = true }
+
+// vary gives every kernel another plan of those that the planner may choose: of the extents of each parameter the first,
+// the last, or one that follows from the seed.
+func vary(c *jit.Compiler, seed int) {
+	c.Extents = func(kernel string, open map[string][]int64) map[string]int64 {
+		chosen := map[string]int64{}
+		for name, values := range open {
+			switch seed {
+			case 0:
+				chosen[name] = values[0]
+			case 1:
+				chosen[name] = values[len(values)-1]
+			default:
+				h := fnv.New64a()
+				fmt.Fprint(h, seed, kernel, name)
+				chosen[name] = values[h.Sum64()%uint64(len(values))]
+			}
+		}
+		return chosen
+	}
 }
 
 // conformance runs one of so many of the programs' runs on a device.
