@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/jittest/sweep"
 	"tilec/lang"
 )
 
@@ -120,10 +121,7 @@ func printed(m *lang.Module) string {
 // TestTreeFollowsEdits: after each of many edits the tree and the errors are those of the text parsed anew.
 func TestTreeFollowsEdits(t *testing.T) {
 	all := sources(t)
-	edits := 3000
-	if testing.Short() {
-		edits = 300
-	}
+	edits := 3000 / sweep.OneIn(3)
 	r := rand.New(rand.NewPCG(1, 2))
 	kept := 0
 	for done := 0; done < edits; {

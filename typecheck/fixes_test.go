@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/jittest/sweep"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/typecheck"
@@ -32,7 +33,7 @@ func TestFixes(t *testing.T) {
 func TestFixesHoldTogether(t *testing.T) {
 	applied := 0
 	for i, text := range operandPrograms() {
-		if i%7 == 0 || !testing.Short() {
+		if i%sweep.OneIn(5) == 0 {
 			applied += applyFixes(t, text, true)
 		}
 	}

@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"sort"
@@ -55,11 +56,11 @@ func (m *Memory) Alloc(n int64) (uint64, error) {
 	if n < 0 || n > 1<<40 {
 		return 0, fmt.Errorf("cannot allocate %d bytes", n)
 	}
-	a := &allocation{data: make([]byte, n), filled: make([]byte, n)}
-	if n <= maxJunk { // of more, the system keeps what is touched
-		for i := range a.data {
-			a.data[i] = junk
-		}
+	a := &allocation{filled: make([]byte, n)}
+	if n <= maxJunk {
+		a.data = bytes.Repeat([]byte{junk}, int(n))
+	} else { // the system keeps what is touched
+		a.data = make([]byte, n)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 	"go.lsp.dev/uri"
 
 	"tilec/cmd/tilec/lsp/protocol"
+	"tilec/jit/jittest/sweep"
 )
 
 // programs are all texts of the repository.
@@ -136,10 +137,7 @@ func answers(t *testing.T, s *server, doc uri.URI, seed uint64) []string {
 func TestServerFollowsEdits(t *testing.T) {
 	all := programs(t)
 	r := rand.New(rand.NewPCG(11, 12))
-	edits := 200
-	if testing.Short() {
-		edits = 60
-	}
+	edits := 200 / sweep.OneIn(2)
 	docs := []uri.URI{"file:///nowhere/a.tile", "file:///nowhere/b.tile"}
 	library := t.TempDir()
 	var log bytes.Buffer

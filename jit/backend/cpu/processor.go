@@ -137,8 +137,11 @@ func (d *Device) Fill(m *backend.Memory, offset, n int64, value byte) error {
 		clear(part)
 		return nil
 	}
-	for i := range part {
-		part[i] = value
+	if n > 0 {
+		part[0] = value
+	}
+	for i := 1; i < len(part); i *= 2 { // twice as many at a time are moved faster than bytes one by one
+		copy(part[i:], part[:i])
 	}
 	return nil
 }
