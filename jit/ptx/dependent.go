@@ -14,14 +14,19 @@ import (
 // itself, so that nobody waits for anybody else. (Loads to registers would not do: the assembler moves them to where they are
 // used, behind the wait.)
 
-// waitForLaunchBefore lets the launch that follows begin, asks for constants, and waits until the launches before have
-// ended and what they wrote can be read. The launch that follows waits likewise, so it may begin at once: its blocks take the
-// place that those of this one leave.
+// letNextBegin lets the launch that follows begin, by the first instruction there is. It waits likewise, so it may begin at once: its blocks take
+// the place that those of this one leave.
+func (k *kernel) letNextBegin() {
+	if k.Dependent() {
+		k.a.Do("griddepcontrol.launch_dependents")
+	}
+}
+
+// waitForLaunchBefore asks for constants, and waits until the launches before have ended and what they wrote can be read.
 func (k *kernel) waitForLaunchBefore() {
 	if !k.Dependent() {
 		return
 	}
-	k.a.Do("griddepcontrol.launch_dependents")
 	for _, c := range k.Constants {
 		k.askFor(c)
 	}

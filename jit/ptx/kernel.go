@@ -136,6 +136,7 @@ func (k *kernel) copies(v *ir.Value) []held {
 // lower emits the whole kernel.
 func (k *kernel) lower() {
 	k.a.AtEntry(func() {
+		k.letNextBegin()
 		k.thread = k.a.Op(asm.B32, "mov.u32", asm.Thread)
 		k.tid = k.thread
 		if k.Teams() > 1 {
