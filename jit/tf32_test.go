@@ -15,6 +15,7 @@ import (
 	"tilec/jit/backend/emulator"
 	"tilec/jit/compile"
 	"tilec/jit/cuda"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/stdlib"
@@ -134,7 +135,10 @@ func TestTF32Linears(t *testing.T) {
 	program, ds := Load("std/nn.tile", text, nil)
 	require.Empty(t, ds)
 	for _, kernel := range []string{"linear_bias", "head"} { // weights stored [in, out] and [out, in]
-		for _, m := range []int64{256, 1024, 8192} {
+		for i, m := range []int64{256, 1024, 8192} {
+			if i%sweep.OneIn(2) == 1 {
+				continue
+			}
 			for _, layer := range [][2]int64{{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}, {768, 50304}, {1024, 4096}, {4096, 1024}} {
 				dims := map[string]int64{"M": m, "K": layer[0], "N": layer[1]}
 				t.Run(fmt.Sprintf("%s %dx%dx%d", kernel, m, layer[0], layer[1]), func(t *testing.T) {

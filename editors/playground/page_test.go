@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"tilec/jit/jittest/sweep"
 )
 
 // maxTransfer is how many bytes of the compiler may come over the wire.
@@ -40,8 +42,8 @@ func TestPageWithoutTheCompiler(t *testing.T) {
 
 // TestPageWithTheCompiler builds the compiler as WebAssembly, weighs it, and drives it as the page does.
 func TestPageWithTheCompiler(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the compiler as WebAssembly and compresses that: a minute")
+	if sweep.OneIn(2) > 1 {
+		t.Skip("builds the compiler as WebAssembly and compresses that, two minutes of a processor: set " + sweep.Variable)
 	}
 	for _, tool := range []string{"bash", "go", "node"} {
 		if _, err := exec.LookPath(tool); err != nil {

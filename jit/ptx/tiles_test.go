@@ -10,6 +10,7 @@ import (
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/layout"
 	"tilec/jit/plan"
 	"tilec/jit/target"
@@ -155,7 +156,7 @@ func TestBlocksOfF8GoThroughTiles(t *testing.T) {
 
 // The results of products go to shared memory by matrices, and from there by boxes, whether blocks stay or not.
 func TestResultsByMatrices(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		tile                   [3]int64
 		warps, stages, persist int
 	}{
@@ -171,6 +172,9 @@ func TestResultsByMatrices(t *testing.T) {
 		{[3]int64{128, 160, 64}, 4, 4, 2}, // by panels of 64 bytes
 		{[3]int64{128, 176, 32}, 4, 5, 2}, // of 32 bytes
 	} {
+		if i%sweep.OneIn(2) == 1 {
+			continue
+		}
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: c.persist, Wgmma: block.WgmmaAlways}
 			f := shorter(example(t, "linear_gelu"), "K", 136)
