@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "tilec/jit" // what the library is of: go test's cache then knows that it depends on that
+	"tilec/jit/jittest/sweep"
 )
 
 // built is the folder with the library, made once.
@@ -51,6 +52,7 @@ func compiler(t *testing.T) string {
 // library builds libtilec.so.
 func library(t *testing.T) string {
 	t.Helper()
+	sweep.NeedThorough(t, "it builds the compiler once more, as a shared library")
 	cc := compiler(t)
 	// What a process reads by itself, go test's cache knows; what the commands below read, it does not.
 	for _, pattern := range []string{"c/*", "testdata/*", "python/*/*.py", "../docs/side-by-side.md"} {

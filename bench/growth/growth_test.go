@@ -41,9 +41,7 @@ type measured struct{ n, statements, bytes int }
 //
 // The smallest size is for what does not grow. From it on, the work of the first n parts foretells that of as many more.
 func TestWorkGrowsWithTheProgram(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the front end with counters")
-	}
+	sweep.NeedThorough(t, "it builds the front end once more, with counters")
 	bin, counters, own := filepath.Join(t.TempDir(), "growth"), t.TempDir(), "GOCOVERDIR="+t.TempDir()
 	run := func(name string, args ...string) (string, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // where the work of some program doubles with its size
@@ -63,11 +61,10 @@ func TestWorkGrowsWithTheProgram(t *testing.T) {
 	covdata = strings.TrimSpace(covdata)
 	sizes := make([][]measured, len(all())) // of each program, by the part that measures it alone
 	var parts errgroup.Group
-	of := runtime.GOMAXPROCS(0) * sweep.OneIn(2)
 	for part := range runtime.GOMAXPROCS(0) {
 		parts.Go(func() error {
 			counters := filepath.Join(counters, fmt.Sprint(part))
-			if _, err := run(bin, "-counters", counters, "-part", fmt.Sprintf("%d/%d", part, of)); err != nil {
+			if _, err := run(bin, "-counters", counters, "-part", fmt.Sprintf("%d/%d", part, runtime.GOMAXPROCS(0))); err != nil {
 				return err
 			}
 			dirs, err := os.ReadDir(counters)
@@ -95,9 +92,6 @@ func TestWorkGrowsWithTheProgram(t *testing.T) {
 	require.NoError(t, parts.Wait())
 	for i, p := range all() {
 		s := sizes[i]
-		if i%of >= runtime.GOMAXPROCS(0) {
-			continue
-		}
 		require.Len(t, s, 3, p.name)
 		sort.Slice(s, func(i, j int) bool { return s[i].n < s[j].n })
 		assert.Greater(t, s[2].statements, 1000, "%s: nothing was counted", p.name)

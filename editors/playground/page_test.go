@@ -42,9 +42,7 @@ func TestPageWithoutTheCompiler(t *testing.T) {
 
 // TestPageWithTheCompiler builds the compiler as WebAssembly, weighs it, and drives it as the page does.
 func TestPageWithTheCompiler(t *testing.T) {
-	if sweep.OneIn(2) > 1 {
-		t.Skip("builds the compiler as WebAssembly and compresses that, two minutes of a processor: set " + sweep.Variable)
-	}
+	sweep.NeedThorough(t, "it builds the compiler once more, as WebAssembly, and compresses that")
 	for _, tool := range []string{"bash", "go", "node"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("there is no %s to build the page with", tool)
