@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"tilec/jit/jittest/sweep"
 )
 
 // Verdicts on a fault.
@@ -64,7 +66,7 @@ func (t *tree) test(pkg, pattern, fault string) (output string, passed bool) {
 	script := `ulimit -v ` + memoryLimit + `; ulimit -t ` + cpuLimit + `; cd "$3" && exec nice -n 10 "$1" -test.failfast -test.short -test.timeout ` + limit.String() + ` -test.run "$2"`
 	cmd := exec.CommandContext(ctx, "sh", "-c", script, "sh", binary, pattern, pkg)
 	cmd.Dir = t.root
-	cmd.Env = append(os.Environ(), faultVariable+"="+fault)
+	cmd.Env = append(os.Environ(), faultVariable+"="+fault, sweep.Variable+"=1") // what a sample leaves out counts too
 	if emulated {
 		cmd.Env = append(cmd.Env, deviceVariable+"=emu")
 	}
