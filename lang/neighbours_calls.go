@@ -5,7 +5,9 @@ import "strings"
 // This file and those beside it are the words themselves. In the forms, x, t, y and s are tensors over M and N,
 // v one over N, a and b are tiles of floats over (i, j), n and m of integers, c of bools; axis j is the whole of N.
 
-// named makes rows of words that have one form.
+// named makes rows of words that have one form. (Inlined where each row of the tables is made, the loop would be 100 KB of the binary; so would that of same.)
+//
+//go:noinline
 func named(words string, row Neighbour) []Neighbour {
 	var rows []Neighbour
 	for _, w := range strings.Fields(words) {
@@ -16,6 +18,8 @@ func named(words string, row Neighbour) []Neighbour {
 }
 
 // same makes rows of functions that have the same name here, for where they are called through a module or as methods.
+//
+//go:noinline
 func same(words, arguments, graph string) []Neighbour {
 	var rows []Neighbour
 	for _, w := range strings.Fields(words) {

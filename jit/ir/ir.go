@@ -522,19 +522,22 @@ type Param struct {
 	Dim    *Dim    // ParamDim, ParamStride
 }
 
-// Params is the launch interface of every backend: the tensors' pointers, the
-// scalars, the unknown dimensions, the unknown strides, each in order, then the
+// Params is the launch interface of every backend: the scalars, the tensors' pointers,
+// the unknown dimensions, the unknown strides, each in order, then the
 // memory for what the kernel says, where it says something, the scratch
 // memory with the number of the first block, where there are scratch tensors, and the memory for times, where it is Timed.
+//
+// A GPU has parameters in lines of 64 bytes, of which the first touch takes some time. Addresses are used as soon as a block begins, scalars where the
+// computation needs them: these stand in the first line, and nobody waits for them.
 func (f *Func) Params() []Param {
 	var ps []Param
+	for _, s := range f.Scalars {
+		ps = append(ps, Param{Kind: ParamScalar, Scalar: s})
+	}
 	for _, t := range f.Tensors {
 		if !t.Scratch {
 			ps = append(ps, Param{Kind: ParamPointer, Tensor: t})
 		}
-	}
-	for _, s := range f.Scalars {
-		ps = append(ps, Param{Kind: ParamScalar, Scalar: s})
 	}
 	for _, d := range f.Dims {
 		if !d.Known() {

@@ -97,7 +97,10 @@ func (k *kernel) multiply(c *block.Product, acc []asm.Reg) []asm.Reg {
 		out = append(out, zero)
 	}
 	// Where the rows or columns have no axis (or too few elements for a bit),
-	// registers that would hold copies are not in the layout: see spot.
+	// registers that would hold copies are not in the layout: see spot. What the instruction adds up there is nobody's, and goes on from step to
+	// step: a zero in its place would have to be put there behind each instruction, before the next.
+	type place struct{ chain, batch, i, j, spot int }
+	nobodys := map[place]asm.Reg{}
 	for batch := range batches {
 		for step := range kReps {
 			out := out[step%chains*len(acc):][:len(acc)]
@@ -114,6 +117,8 @@ func (k *kernel) multiply(c *block.Product, acc []asm.Reg) []asm.Reg {
 						in[s] = zero
 						if r >= 0 {
 							in[s] = out[r]
+						} else if x := nobodys[place{step % chains, batch, i, j, s}]; x.Valid() {
+							in[s] = x
 						}
 					}
 					for _, pair := range termOrder(c.MMA.Terms) {
@@ -122,16 +127,20 @@ func (k *kernel) multiply(c *block.Product, acc []asm.Reg) []asm.Reg {
 					for s, r := range spots {
 						if r >= 0 {
 							out[r] = in[s]
+						} else {
+							nobodys[place{step % chains, batch, i, j, s}] = in[s]
 						}
 					}
 				}
 			}
 		}
 	}
-	for n := 1; n < chains; n++ {
-		for i := range acc {
-			out[i] = elem.Apply(k.a, lang.OpAdd, c.MMA.Sum, []asm.Reg{out[i], out[n*len(acc)+i]}, false)
+	for i := range acc {
+		sums := make([]asm.Reg, chains)
+		for n := range sums {
+			sums[n] = out[n*len(acc)+i]
 		}
+		out[i] = k.sum(c.MMA.Sum, sums)
 	}
 	out = out[:len(acc)]
 	for _, s := range []staged{aTile, bTile} {

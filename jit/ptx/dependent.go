@@ -35,6 +35,7 @@ func (k *kernel) waitForLaunchBefore() {
 	}
 	k.emitAhead(k.Ahead)
 	k.beginEarly()
+	k.findBrought()
 	for _, x := range k.Prefetches {
 		k.prefetch(x)
 	}

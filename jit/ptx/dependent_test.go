@@ -28,3 +28,19 @@ func TestWeightsAreCopiedInRounds(t *testing.T) {
 	require.NotContains(t, behind, "cp.async.cg")
 	differ(t, f, p, map[string]int64{"M": 1}, 1e-3, 100)
 }
+
+// Behind the wait for the launches before, a step of decoding copies its query and, of keys and values, the new rows alone: each thread goes from its
+// first that is new, and a step of the loop without new rows is passed over.
+func TestNewRowsAloneAreCopiedBehindTheWait(t *testing.T) {
+	text, err := os.ReadFile("../block/testdata/parts.tir")
+	require.NoError(t, err)
+	f := parse(t, string(text))
+	p := plan.Plan{Extents: map[string]int64{"j": 64}, Warps: 8, Stages: 4}
+	code := compile(t, f, &p, "sm_90a").Text
+	ahead, behind, found := strings.Cut(code, "griddepcontrol.wait")
+	require.True(t, found)
+	behind, _, found = strings.Cut(behind, "cp.async.wait_group")
+	require.True(t, found)
+	require.Equal(t, 4*2*2, strings.Count(ahead, "cp.async.cg"), "four steps, of keys and values, by two rows a thread")
+	require.Equal(t, 1+4*2, strings.Count(behind, "cp.async.cg"), "the query, and a loop for each step's keys and values")
+}

@@ -7,7 +7,6 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
-	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -38,10 +37,7 @@ func (k *kernel) joinDepth(c *block.Product, d lang.DType, acc []asm.Reg) []asm.
 	k.release(t.buffer)
 	sum := make([]asm.Reg, c.Joined.Regs())
 	for i := range sum {
-		sum[i] = got[i*c.Parts]
-		for p := 1; p < c.Parts; p++ {
-			sum[i] = elem.Apply(k.a, lang.OpAdd, d, []asm.Reg{sum[i], got[i*c.Parts+p]}, false)
-		}
+		sum[i] = k.sum(d, got[i*c.Parts:][:c.Parts])
 	}
 	return sum
 }

@@ -44,7 +44,9 @@ type kernel struct {
 	// arranged is a tile in shared memory that stores to come take; nil for none.
 	arranged *arranged
 	// begun are the loops of which copies have begun before the launches before have ended.
-	begun    map[*ir.Op]*pipeline
+	begun map[*ir.Op]*pipeline
+	// brought are the tiles of operands that threads copy for all steps of a loop.
+	brought  map[*block.Beside]*sharedTile
 	producer asm.Code
 	consume  asm.Label
 	// arriving are the mbarriers of the loads that the producer does outside of loops, coming those that were not waited for yet.
@@ -90,7 +92,7 @@ type scope struct {
 
 func newKernel(decided *block.Program, from string) *kernel {
 	k := &kernel{
-		Program: decided, from: from, a: asm.New(decided.Target), produced: map[*ir.Op]*pipeline{}, begun: map[*ir.Op]*pipeline{}, arriving: map[*ir.Op]arriving{},
+		Program: decided, from: from, a: asm.New(decided.Target), produced: map[*ir.Op]*pipeline{}, begun: map[*ir.Op]*pipeline{}, brought: map[*block.Beside]*sharedTile{}, arriving: map[*ir.Op]arriving{},
 		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
 		kept: map[*ir.Tensor]int{}, counters: map[*block.RowCopy]int{}, copied: map[*ir.Op]*ir.Op{},
 		private: map[*ir.Tensor]buffer{}, beside: map[*ir.Op]*sharedTile{},

@@ -98,15 +98,6 @@ func (k *kernel) beginEarly() {
 	}
 }
 
-// share says which elements of what grows are copied: all, those that were there before the program began, or those that it may write.
-type share int
-
-const (
-	whole share = iota
-	old
-	fresh
-)
-
 // early are the items that are copied for the first steps before the launches before have ended, and others those that are not, or not wholly.
 func (p *pipeline) early() (early []pipelined) {
 	for _, i := range p.Early {
@@ -177,11 +168,29 @@ func (k *kernel) bringOperands() {
 		v := b.Load.Result()
 		k.a.Loc(b.Load.At)
 		k.a.Comment("bring %s", describe(b.Load))
-		t := &sharedTile{Tile: *b.Tile}
-		t.buffer = k.allocate(t.Bytes(), "operand "+block.ValueName(v))
+		t := k.broughtTo(b)
 		k.writing(t.buffer)
 		k.copyAsync(b.Load, t, b.Layout, b.Vector)
 		k.scope.tiles[v] = append(k.scope.tiles[v], t)
+	}
+}
+
+// broughtTo is the tile that an operand is brought to.
+func (k *kernel) broughtTo(b *block.Beside) *sharedTile {
+	t := k.brought[b]
+	if t == nil {
+		t = &sharedTile{Tile: *b.Tile}
+		t.buffer = k.allocate(t.Bytes(), "operand "+block.ValueName(b.Load.Result()))
+		k.brought[b] = t
+	}
+	return t
+}
+
+// findBrought computes where operands are brought from and to: behind the wait for the launches before, nothing is left to do but to bring them.
+func (k *kernel) findBrought() {
+	for _, b := range k.Brought {
+		k.addressing(b.Load, b.Layout).at(0)
+		k.accessing(k.broughtTo(b), b.Layout).at(0)
 	}
 }
 
@@ -199,12 +208,18 @@ func (p *pipeline) copies(position asm.Reg, stage asm.Number, items []pipelined)
 	begin := a.Here()
 	skip := a.Label()
 	a.If(a.Op(asm.Pred, p.hi.Class.Signed("setp.ge"), position, p.hi)).Do("bra.uni", skip)
+	if all := p.allOld(position, items); all.Valid() {
+		a.If(all).Do("bra.uni", skip)
+	}
 	k.push(begin)
 	k.enter(p.Op.Axis, position, p.hi, !k.Ragged(p.Op.Axis))
 	p.provideScalars(true)
 	for _, x := range items {
 		a.Comment("copy ahead %s", describe(x.Load))
 		t := p.at(x, stage)
+		if x.share == fresh && p.copyFresh(x, t) {
+			continue
+		}
 		k.copyPart(x.Load, t, x.Layout, x.Vector, x.share, 1)
 	}
 	k.pop()
@@ -251,15 +266,7 @@ func (k *kernel) copyPart(op *ir.Op, t *sharedTile, l layout.Layout, vec int, wh
 	from, to := k.addressing(op, l), k.accessing(t, l)
 	c := t.Contiguous()
 	groups, n := l.Groups(c, vec)
-	bytes := n * t.DType.Size()
-	name := "cp.async.ca.shared.global"
-	if bytes == 16 {
-		name = "cp.async.cg.shared.global"
-	}
-	if t.Extents[0]*t.DType.Size() >= 128 { // neighbours take the rest of the line
-		k.a.Require(74)
-		name += ".L2::128B"
-	}
+	name, bytes := k.copyInstruction(t, n)
 	each := (len(groups) + rounds - 1) / rounds
 	for i, g := range groups {
 		if i > 0 && i%each == 0 {
@@ -270,26 +277,28 @@ func (k *kernel) copyPart(op *ir.Op, t *sharedTile, l layout.Layout, vec int, wh
 		if !ok {
 			continue
 		}
-		var size []asm.Operand // of what exists; the rest becomes 0
-		if m := k.both(k.mask(l, t.Axes, g[0]), from.inside(g[0])); m.Valid() {
-			size = append(size, k.a.Calc(asm.B32, "selp.b32", asm.Int(bytes), asm.Int(0), m))
-		}
+		exists := k.both(k.mask(l, t.Axes, g[0]), from.inside(g[0]))
 		if start != nil {
-			p = k.both(p, k.inShare(from, op.Tensor.Grows.Dim, g[0], start, what))
+			p = k.both(p, k.inShare(k.a.Register(from.index(op.Tensor.Grows.Dim, g[0])), exists, start, what))
+		}
+		var size []asm.Operand // of what exists; the rest becomes 0
+		if exists.Valid() && what != fresh {
+			size = append(size, k.a.Calc(asm.B32, "selp.b32", asm.Int(bytes), asm.Int(0), exists))
 		}
 		k.a.If(p).Do(name, append([]asm.Operand{to.at(g[0]), from.at(g[0]).addr(), asm.Int(bytes)}, size...)...)
 	}
 }
 
-// inShare compares where an element stands with the start of what grows: old are those before, fresh those from there on.
-func (k *kernel) inShare(from *addressing, dim, r int, start *ir.Value, what share) asm.Reg {
-	compare := "setp.lt"
-	if what == fresh {
-		compare = "setp.ge"
+// copyInstruction is the copy of so many elements to a tile by one thread, and their bytes.
+func (k *kernel) copyInstruction(t *sharedTile, elements int) (name string, bytes int) {
+	bytes = elements * t.DType.Size()
+	name = "cp.async.ca.shared.global"
+	if bytes == 16 {
+		name = "cp.async.cg.shared.global"
 	}
-	at, begins := k.a.Register(from.index(dim, r)), k.a.Register(k.scalar(start))
-	if at.Class == asm.B64 {
-		begins = k.a.Wide(begins)
+	if t.Extents[0]*t.DType.Size() >= 128 { // neighbours take the rest of the line
+		k.a.Require(74)
+		name += ".L2::128B"
 	}
-	return k.a.Calc(asm.Pred, at.Class.Signed(compare), at, begins)
+	return name, bytes
 }

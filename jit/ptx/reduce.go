@@ -145,8 +145,7 @@ func (k *kernel) combineRegisters(op *ir.Op, red reduction, d lang.DType, l layo
 	return k.reduceRegisters(op, red, d, l, regs), d
 }
 
-// reduceRegisters gathers, for each register of the result, the elements that a thread holds, and combines them as a balanced
-// tree. A tuple is a value and, of argmax, its position.
+// reduceRegisters gathers, for each register of the result, the elements that a thread holds, and combines them. A tuple is a value and, of argmax, its position.
 func (k *kernel) reduceRegisters(op *ir.Op, red reduction, d lang.DType, l layout.Layout, regs []asm.Reg) [][]asm.Reg {
 	keep := ir.Without(op.Args[0].Type.Axes, op.Over)
 	isArg := op.Code.Row().Rule == lang.RuleArg
@@ -175,19 +174,29 @@ func (k *kernel) reduceRegisters(op *ir.Op, red reduction, d lang.DType, l layou
 	}
 	held := make([][]asm.Reg, len(parts))
 	for i, xs := range parts {
-		for len(xs) > 1 {
-			var next [][]asm.Reg
-			for j := 0; j+1 < len(xs); j += 2 {
-				next = append(next, red.combine(k, d, xs[j], xs[j+1]))
-			}
-			if len(xs)%2 == 1 {
-				next = append(next, xs[len(xs)-1])
-			}
-			xs = next
-		}
-		held[i] = xs[0]
+		held[i] = balanced(xs, func(x, y []asm.Reg) []asm.Reg { return red.combine(k, d, x, y) })
 	}
 	return held
+}
+
+// balanced joins values as a balanced tree: the way from any of them to the result is short.
+func balanced[T any](xs []T, join func(x, y T) T) T {
+	for len(xs) > 1 {
+		var next []T
+		for i := 0; i+1 < len(xs); i += 2 {
+			next = append(next, join(xs[i], xs[i+1]))
+		}
+		if len(xs)%2 == 1 {
+			next = append(next, xs[len(xs)-1])
+		}
+		xs = next
+	}
+	return xs[0]
+}
+
+// sum adds up registers.
+func (k *kernel) sum(d lang.DType, xs []asm.Reg) asm.Reg {
+	return balanced(xs, func(x, y asm.Reg) asm.Reg { return elem.Apply(k.a, lang.OpAdd, d, []asm.Reg{x, y}, false) })
 }
 
 // reduceLanes combines what lanes hold, where they divide a reduced axis.
@@ -300,17 +309,13 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 	}
 	k.release(tiles[0].buffer)
 	for i := range held {
-		for p := range n {
-			x := make([]asm.Reg, columns)
-			for c := range x {
-				x[c] = got[c][i*n+p]
-			}
-			if p == 0 {
-				held[i] = x
-			} else {
-				held[i] = red.combine(k, d, held[i], x)
+		all := make([][]asm.Reg, n)
+		for p := range all {
+			for c := range columns {
+				all[p] = append(all[p], got[c][i*n+p])
 			}
 		}
+		held[i] = balanced(all, func(x, y []asm.Reg) []asm.Reg { return red.combine(k, d, x, y) })
 	}
 	return held
 }

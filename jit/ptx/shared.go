@@ -231,15 +231,19 @@ func (x *sharedAccess) compute(coord func(*ir.Axis) asm.Number) asm.Number {
 	return k.a.Add(k.a.Add(k.a.Mul(row, width), column), panel)
 }
 
+// split is the register's part of the address of its element, of a linear access.
+func (x *sharedAccess) split(r int) (xor, plus int) {
+	return x.t.Split(x.t.Place(func(a *ir.Axis) int { return x.l.RegCoord(r, a) }))
+}
+
 // at is the address of register r's element.
 func (x *sharedAccess) at(r int) asm.Addr {
 	k, t := x.k, x.t
 	var offset asm.Number
 	plus := 0
 	if x.linear {
-		row, column := t.Place(func(a *ir.Axis) int { return x.l.RegCoord(r, a) })
 		var xor int
-		xor, plus = t.Split(row, column)
+		xor, plus = x.split(r)
 		offset = x.thread
 		if xor != 0 {
 			if n, ok := offset.(asm.Int); ok {

@@ -148,7 +148,8 @@ func (s *Spec) Places(part *typed.Kernel) []int {
 // shapes the code (whole axes, and innermost dimensions, on which the width of
 // memory accesses depends). The others are parameters of the launch, so that a
 // new batch or sequence length needs no new code. The dimension of a tensor that has no other decides no row's place,
-// and whether elements are masked alone: it may be that of rows, and deterministic code does not fix it.
+// and whether elements are masked alone: it may be that of rows, and deterministic code does not fix it. What is planned for
+// one position is planned for no other number (Reckoned), so a dimension of one is fixed too, and nothing is computed of it.
 func (s *Spec) FixedDims() map[*size.Symbol]bool {
 	k, least := s.Kernel, 1
 	if s.Deterministic {
@@ -176,6 +177,11 @@ func (s *Spec) FixedDims() map[*size.Symbol]bool {
 	for _, p := range Params(k) {
 		if n := len(p.Shape); n >= least {
 			mark(p.Shape[n-1])
+		}
+	}
+	for _, d := range k.Dims {
+		if s.Dims[d] == 1 && !s.Deterministic {
+			fixed[d] = true
 		}
 	}
 	return fixed

@@ -67,20 +67,15 @@ func (a *Builder) Calc(c Class, name string, src ...Operand) Reg {
 	if a.inEntry > 0 {
 		return a.Op(c, name, src...)
 	}
-	v := value{class: c, name: name, count: len(src)}
-	if copy(v.src[:], src) < len(src) || EffectsOf(name) != 0 {
-		panic(fmt.Sprintf("asm: %s with %d operands is not a pure instruction", name, len(src)))
-	}
+	v := valueOf(c, name, src)
 	level := 1
 	for _, x := range src {
 		if r, ok := x.(Reg); ok {
 			level = max(level, a.LevelOf(r))
 		}
 	}
-	for s := a.region; s != nil; s = s.parent {
-		if r, ok := s.memo[v]; ok {
-			return r
-		}
+	if r, ok := a.find(v); ok {
+		return r
 	}
 	// The outermost region where all operands are defined, and the point in the code before the region inside it.
 	home, at := a.region, a.Here()
@@ -91,14 +86,52 @@ func (a *Builder) Calc(c Class, name string, src ...Operand) Reg {
 	r := a.Reg(c)
 	a.levels[c][r.id-1] = int32(level)
 	a.insert(at, &Instr{Name: name, Dst: r, Src: src})
-	if home.memo == nil {
-		home.memo = map[value]Reg{}
-	}
-	home.memo[v] = r
+	home.remember(v, r)
 	for s := a.region; s != home; s = s.parent {
 		s.begin++
 	}
 	return r
+}
+
+// valueOf is a pure instruction as data.
+func valueOf(c Class, name string, src []Operand) value {
+	v := value{class: c, name: name, count: len(src)}
+	if copy(v.src[:], src) < len(src) || EffectsOf(name) != 0 {
+		panic(fmt.Sprintf("asm: %s with %d operands is not a pure instruction", name, len(src)))
+	}
+	return v
+}
+
+// find is the register that has what a pure instruction computes, of those in reach.
+func (a *Builder) find(v value) (r Reg, ok bool) {
+	for s := a.region; s != nil; s = s.parent {
+		if r, ok = s.memo[v]; ok {
+			return r, true
+		}
+	}
+	return r, false
+}
+
+func (s *region) remember(v value, r Reg) {
+	if s.memo == nil {
+		s.memo = map[value]Reg{}
+	}
+	s.memo[v] = r
+}
+
+// Known says that a register of the region has what a pure instruction would compute, so that Found need not.
+func (a *Builder) Known(r Reg, name string, src ...Operand) {
+	if a.inEntry == 0 {
+		a.region.remember(valueOf(r.Class, name, src), r)
+	}
+}
+
+// Found is the register that has what a pure instruction would compute; where none is known, the instruction is emitted.
+func (a *Builder) Found(c Class, name string, src ...Operand) Reg {
+	if r, ok := a.find(valueOf(c, name, src)); ok && a.inEntry == 0 {
+		return r
+	}
+	return a.Op(c, name, src...)
 }
 
 // insert puts a line at a point of the section.

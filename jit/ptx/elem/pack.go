@@ -146,25 +146,36 @@ func pack4(a *asm.Builder, xs []asm.Reg) asm.Reg {
 func unpack16(a *asm.Builder, d lang.DType, w asm.Reg) (lo, hi asm.Reg) {
 	switch d {
 	case lang.BF16:
-		return a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "shl.b32", w, asm.Int(16))), a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "and.b32", w, asm.Int(uint32(0xffff0000))))
+		lo = a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "shl.b32", w, asm.Int(16)))
+		hi = a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "and.b32", w, asm.Int(uint32(0xffff0000))))
+		a.Known(w, packBF16, hi, lo)
+		return lo, hi
 	case lang.F16:
 		l, h := a.Reg(asm.B16), a.Reg(asm.B16)
 		a.Set(asm.Vector{l, h}, "mov.b32", w)
-		return a.Op(asm.F32, "cvt.f32.f16", l), a.Op(asm.F32, "cvt.f32.f16", h)
+		lo, hi = a.Op(asm.F32, "cvt.f32.f16", l), a.Op(asm.F32, "cvt.f32.f16", h)
+		a.Known(w, packF16, hi, lo)
+		return lo, hi
 	case lang.I16:
 		return a.Op(asm.B32, "cvt.s32.s16", w), a.Op(asm.B32, "shr.s32", w, asm.Int(16))
 	}
 	return a.Op(asm.B32, "and.b32", w, asm.Int(0xffff)), a.Op(asm.B32, "shr.u32", w, asm.Int(16))
 }
 
+// The instructions that round two values and put them together. What a word was taken apart to is not put together again.
+const (
+	packBF16 = "cvt.rn.bf16x2.f32"
+	packF16  = "cvt.rn.f16x2.f32"
+)
+
 // pack16 is the inverse of unpack16. Floats are rounded to the type, so that
 // f32 values need not have been.
 func pack16(a *asm.Builder, d lang.DType, lo, hi asm.Reg) asm.Reg {
 	switch d {
 	case lang.BF16:
-		return a.Op(asm.B32, "cvt.rn.bf16x2.f32", hi, lo)
+		return a.Found(asm.B32, packBF16, hi, lo)
 	case lang.F16:
-		return a.Op(asm.B32, "cvt.rn.f16x2.f32", hi, lo)
+		return a.Found(asm.B32, packF16, hi, lo)
 	}
 	return a.Op(asm.B32, "prmt.b32", lo, hi, asm.Int(0x5410))
 }
