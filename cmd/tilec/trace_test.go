@@ -115,7 +115,7 @@ func TestTraceOfText(t *testing.T) {
 	for _, l := range launches {
 		names[l.Name] += l.Args.FLOP
 	}
-	assert.Equal(t, "embedding", launches[0].Name)
+	assert.Equal(t, "embedding > layernorm", launches[0].Name)
 	assert.Equal(t, int64(2*1024*48), names["head"])
 	assert.Contains(t, names, "take_likeliest")
 

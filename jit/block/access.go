@@ -162,6 +162,9 @@ func (p *Program) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout.Layout, int
 		put(c)
 	}
 	window := windowOf(dims)
+	if a := p.addedByThreads(op); a != nil && a != c {
+		window[a] = true
+	}
 	for i := len(dims) - 1; i >= 0; i-- {
 		for _, t := range dims[i].Affine.Terms {
 			if !window[t.Axis] {
@@ -215,6 +218,25 @@ func windowOf(dims []DimAccess) map[*ir.Axis]bool {
 		}
 	}
 	return window
+}
+
+// addedByThreads is the short Whole axis that nothing but reductions over it alone takes of a load, as that of parts that are added up: a thread has all of
+// it, and no warps meet. nil where there is none.
+func (p *Program) addedByThreads(op *ir.Op) *ir.Axis {
+	if op.Code != lang.OpLoad || len(p.Uses[op.Result()]) == 0 {
+		return nil
+	}
+	var short *ir.Axis
+	for _, u := range p.Uses[op.Result()] {
+		if len(u.Op.Over) != 1 || u.Op.Code.Row().Group != lang.GroupReduce || short != nil && u.Op.Over[0] != short {
+			return nil
+		}
+		short = u.Op.Over[0]
+	}
+	if short.Kind != ir.Whole || short.Len > mostWindow {
+		return nil
+	}
+	return short
 }
 
 // inByte is how many elements of a tensor share a byte; 1 of types that have whole ones.

@@ -272,23 +272,19 @@ func (p *Program) copyEarly() {
 	}
 }
 
-// Alone reports a kernel's only loop, with all of its products: what lies in shared memory for its steps lies above its stages, and is gone with them.
+// Alone reports a kernel's only loop, before which there are no products: what lies in shared memory for its steps lies above its stages, and is gone
+// with them; what products behind the loop need comes to lie there then.
 func (p *Program) Alone(loop *ir.Op) bool {
-	loops, products := 0, 0
-	count := func(op *ir.Op) bool {
-		switch {
-		case op.Code == lang.OpFor:
+	loops, before := 0, false
+	at := p.statement(loop)
+	p.Func.Walk(func(op *ir.Op) bool {
+		if op.Code == lang.OpFor {
 			loops++
-		case p.Products[op] != nil:
-			products++
 		}
+		before = before || p.Products[op] != nil && p.statement(op) < at
 		return true
-	}
-	loop.Blocks[0].Walk(count)
-	inside := products
-	loops, products = 0, 0
-	p.Func.Walk(count)
-	return loops == 1 && products == inside
+	})
+	return loops == 1 && !before
 }
 
 // roomBefore reports a kernel's only loop, behind which there are no products, whose stages have room beside what the products before the loop need: what

@@ -40,12 +40,18 @@ graph g(x: f32[N]) -> y: f32[N] {
 }
 
 // fuseAll goes through the launches in order, so that what a launch reads has taken in what it can when it is its turn: first
-// what is computed where elements are stored, which repeats nothing, then what is computed where it is read.
+// what is computed where elements are stored, which repeats nothing, then what is computed where it is read, and last what several
+// launches read.
 func (r *rewriter) fuseAll() {
 	for _, role := range []spec.Role{spec.Sink, spec.Source} {
 		for i := range r.Calls {
 			for r.Calls[i].Spec != nil && r.fuseInto(i, role) {
 			}
+		}
+	}
+	for i := range r.Calls {
+		if r.Calls[i].Spec != nil {
+			r.sourceOfAll(i)
 		}
 	}
 }
@@ -97,8 +103,8 @@ func (r *rewriter) stored(n int, s Slot) int {
 // joinable reports that launch number first, which stores temporaries that number n reads, can be put off until that: nothing
 // reads or writes what it stores before, number n no more of it than the temporaries, and what it reads stays as it is.
 func (r *rewriter) joinable(first, n int) bool {
-	a, b := &r.Calls[first], &r.Calls[n]
-	if len(a.Fills) > 0 || tiedToPlan(a.Spec) || tiedToPlan(b.Spec) || a.Spec.Kernels()+b.Spec.Kernels() > mostFused {
+	a := &r.Calls[first]
+	if !r.free(first, n) {
 		return false
 	}
 	fits := true
@@ -116,6 +122,12 @@ func (r *rewriter) joinable(first, n int) bool {
 		}
 	})
 	return fits
+}
+
+// free reports two launches of which neither says how it runs, and that are not too many kernels together.
+func (r *rewriter) free(first, n int) bool {
+	a, b := &r.Calls[first], &r.Calls[n]
+	return len(a.Fills) == 0 && !tiedToPlan(a.Spec) && !tiedToPlan(b.Spec) && a.Spec.Kernels()+b.Spec.Kernels() <= mostFused
 }
 
 // mostFused is how many kernels become one launch at most: a kernel is made anew with each that joins it.
@@ -178,6 +190,71 @@ func (r *rewriter) source(first, n, place int) bool {
 	return r.settle(first, n, one, err)
 }
 
+// mostReaders is how many launches compute again, each where it reads it, what one would store for all of them.
+const mostReaders = 4
+
+// sourceOfAll computes what one launch would store where others read it, in each of them: all of them, or none. It is little, as the sum of a few parts,
+// and what they read more takes less time than a launch.
+func (r *rewriter) sourceOfAll(first int) {
+	a := &r.Calls[first]
+	if !r.target.IsGPU() || a.Spec.Deterministic || r.classOf(a.Spec).heavy {
+		return
+	}
+	stored, read, written, outputs := -1, 0.0, 0.0, 0
+	a.each(func(i int, v *View, mode lang.ParamMode) {
+		bytes := float64(v.DType.Bytes(tensor.Elements(v.Shape)))
+		if mode != lang.Out {
+			read += bytes
+		}
+		if mode != lang.In {
+			stored, written, outputs = i, bytes, outputs+1
+		}
+	})
+	if outputs != 1 || !a.Tensors[stored].Slot.Temp || r.results[a.Tensors[stored].Slot] {
+		return
+	}
+	s := a.Tensors[stored].Slot
+	readers := slices.Compact(slices.Clone(r.reads[s]))
+	n := float64(len(readers))
+	if more := (n-1)*read - (n+1)*written; len(readers) < 2 || len(readers) > mostReaders || len(r.writes[s]) != 1 ||
+		more > float64(r.target.L2*r.target.LaunchInProgram()) || r.writtenBetween(first, readers[len(readers)-1]) {
+		return
+	}
+	ones := make([]Call, len(readers))
+	for i, n := range readers {
+		b, place := &r.Calls[n], -1
+		b.each(func(k int, v *View, mode lang.ParamMode) {
+			if v.Slot == s && mode == lang.In && r.whole(first, v) {
+				place = k
+			}
+		})
+		if place < 0 || n < first || r.shared(first, n) > 1 || !r.free(first, n) {
+			return
+		}
+		groups, alike := spec.GroupShapes(b.Tensors[place].Shape, a.Tensors[stored].Shape)
+		if !alike {
+			return
+		}
+		var err error
+		if ones[i], err = r.joined(b, a, spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored, Groups: groups}); err != nil {
+			r.refuse(first, n, err)
+			return
+		}
+	}
+	for i, n := range readers {
+		r.put(n, ones[i])
+	}
+	r.put(first, Call{})
+}
+
+// writtenBetween reports that something which a launch reads is written behind it, up to launch number last and with it.
+func (r *rewriter) writtenBetween(first, last int) (written bool) {
+	r.Calls[first].each(func(_ int, v *View, mode lang.ParamMode) {
+		written = written || mode == lang.In && slices.ContainsFunc(r.writes[v.Slot], func(k int) bool { return k > first && k <= last })
+	})
+	return written
+}
+
 // settle puts one launch in the place of two, or says why they stay two.
 func (r *rewriter) settle(first, n int, one Call, err error) bool {
 	if err != nil {
@@ -226,17 +303,21 @@ func (r *rewriter) shared(first, n int) int {
 
 // replace puts one launch in the place of two.
 func (r *rewriter) replace(first, n int, one Call) {
+	r.put(first, Call{})
+	r.put(n, one)
+}
+
+// put puts a launch in the place of number n, or none.
+func (r *rewriter) put(n int, one Call) {
 	for _, of := range []map[Slot][]int{r.reads, r.writes} {
-		for _, i := range []int{first, n} {
-			r.Calls[i].each(func(_ int, v *View, _ lang.ParamMode) {
-				list := of[v.Slot] // in order
-				from, _ := slices.BinarySearch(list, i)
-				to, _ := slices.BinarySearch(list, i+1)
-				of[v.Slot] = slices.Delete(list, from, to)
-			})
-		}
+		r.Calls[n].each(func(_ int, v *View, _ lang.ParamMode) {
+			list := of[v.Slot] // in order
+			from, _ := slices.BinarySearch(list, n)
+			to, _ := slices.BinarySearch(list, n+1)
+			of[v.Slot] = slices.Delete(list, from, to)
+		})
 	}
-	r.Calls[first], r.Calls[n], r.changed = Call{}, one, true
+	r.Calls[n], r.changed = one, true
 	add := func(of map[Slot][]int, s Slot) {
 		at, _ := slices.BinarySearch(of[s], n)
 		of[s] = slices.Insert(of[s], at, n)
@@ -311,6 +392,10 @@ const (
 	blocksAtOnce   = 2
 )
 
+// portBytes is how many bytes a multiprocessor takes from the L2 in a clock, where its threads ask for all at once, which is up to so many bytes (an H100,
+// behind 48 blocks' wait: 12 parts of a row of 768 took 0.3 us; four parts of 8 rows, which is 100 KB and more, 3.6).
+const portBytes, atOnce = 64, 48 << 10
+
 // pays decides whether a source is computed where it is read: what that repeats must take less time than a launch.
 func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 	if fusion.Parts != nil {
@@ -326,17 +411,17 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 	}
 	into := tensorOf(f, s, fusion.Into)
 	size := func(d *ir.Dim) int64 { return sizeOf(d, dims, s) }
-	// reads is how many bytes more are read for an element than where it lies ready, work how many elements it is made of at least.
-	reads, work, stored := -float64(into.DType.Bits())/8, 1.0, elements(tensorOf(part, fusion.Spec, fusion.From), partDims, fusion.Spec)
+	// reads is how many bytes more are read for an element than where it lies ready.
+	reads, stored := -float64(into.DType.Bits())/8, elements(tensorOf(part, fusion.Spec, fusion.From), partDims, fusion.Spec)
 	for _, t := range part.Tensors {
 		if t.Mode == lang.In {
 			times := elements(t, partDims, fusion.Spec) / stored
 			reads += float64(float64(t.DType.Bits()) / 8 * times)
-			work = max(work, times)
 		}
 	}
 	reads = max(reads, 0)
-	operations, reduces := workOf(part)
+	operations, reduces := workOf(part, func(d *ir.Dim) int64 { return sizeOf(d, partDims, fusion.Spec) })
+	operations /= stored
 	var failed error
 	walkLoops(f.Body, nil, func(op *ir.Op, loops []*ir.Axis) {
 		if op.Code != lang.OpLoad || op.Tensor != into || failed != nil {
@@ -378,15 +463,19 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 			elements *= float64(n)
 		}
 		t := r.target
-		seconds := float64(elements*reads/(t.L2/float64(t.SMs))) + float64(elements*operations*work/(float64(t.Lanes)*t.Clock))
+		blocks := 1.0 // that read it, of few columns
+		for _, a := range f.Grid() {
+			if !has(a) {
+				blocks *= max(1, float64(size(a.Dim))/columnsOfBlock)
+			}
+		}
+		rate := float64(t.L2) / float64(t.SMs)
+		if elements*reads <= atOnce { // and few blocks share the L2
+			rate = min(float64(t.L2)/min(blocks, float64(t.SMs)), float64(portBytes*t.Clock))
+		}
+		seconds := float64(elements*reads/rate) + float64(elements*operations/(float64(t.Lanes)*t.Clock))
 		if reduces {
 			// Blocks that run one after the other on a multiprocessor each wait for it.
-			blocks := 1.0
-			for _, a := range f.Grid() {
-				if !has(a) {
-					blocks *= float64(size(a.Dim)) / columnsOfBlock
-				}
-			}
 			seconds += float64(t.ReduceLatency * max(1, blocks/float64(blocksAtOnce*t.SMs)))
 		}
 		saved := t.LaunchInProgram()
@@ -443,14 +532,23 @@ func elements(t *ir.Tensor, dims *spec.LaunchDims, s *spec.Spec) float64 {
 	return n
 }
 
-// workOf counts the operations of a kernel, and says whether it reduces.
-func workOf(f *ir.Func) (operations float64, reduces bool) {
+// workOf counts the operations of a kernel, of all elements, and says whether threads reduce together.
+func workOf(f *ir.Func, size func(*ir.Dim) int64) (operations float64, reduces bool) {
 	f.Walk(func(op *ir.Op) bool {
 		row := op.Code.Row()
-		if row.Elementwise || row.Group == lang.GroupReduce {
-			operations++
+		reduces = reduces || row.Group == lang.GroupReduce && !slices.ContainsFunc(op.Over, func(a *ir.Axis) bool { return a.Kind == ir.Whole && a.Len <= build.MostParts })
+		if !row.Elementwise && row.Group != lang.GroupReduce {
+			return true
 		}
-		reduces = reduces || row.Group == lang.GroupReduce
+		most := 1.0
+		for _, v := range op.Args {
+			n := 1.0
+			for _, a := range v.Type.Axes {
+				n *= float64(size(a.Dim))
+			}
+			most = max(most, n)
+		}
+		operations += most
 		return true
 	})
 	return operations, reduces
