@@ -124,7 +124,7 @@ TILEC_CACHE is the folder of compiled kernels, or "off". NO_COLOR turns colours 
 	commands := []func() *cobra.Command{a.runCommand, a.testCommand, a.checkCommand, a.fmtCommand, a.lspCommand, a.buildCommand, a.explainCommand, a.devicesCommand, a.versionCommand}
 	if !inPage {
 		commands = []func() *cobra.Command{
-			a.runCommand, a.scoreCommand, a.importCommand, a.testCommand, a.watchCommand, a.checkCommand, a.fmtCommand, a.lspCommand, a.buildCommand, a.explainCommand, a.reportCommand, a.benchCommand, a.tuneCommand, a.fuzzCommand, a.devicesCommand, a.doctorCommand, a.cacheCommand, a.initCommand, a.playgroundCommand, a.versionCommand,
+			a.runCommand, a.scoreCommand, a.importCommand, a.testCommand, a.watchCommand, a.checkCommand, a.fmtCommand, a.lspCommand, a.buildCommand, a.docCommand, a.explainCommand, a.reportCommand, a.benchCommand, a.tuneCommand, a.fuzzCommand, a.devicesCommand, a.doctorCommand, a.cacheCommand, a.initCommand, a.playgroundCommand, a.versionCommand,
 		}
 	}
 	for _, command := range commands {

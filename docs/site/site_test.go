@@ -34,8 +34,8 @@ func made(t *testing.T) map[string]string {
 }
 
 var (
-	reference = regexp.MustCompile(`\s(?:href|src)="([^"]*)"`)
-	anchor    = regexp.MustCompile(`\sid="([^"]*)"`)
+	link   = regexp.MustCompile(`\s(?:href|src)="([^"]*)"`)
+	anchor = regexp.MustCompile(`\sid="([^"]*)"`)
 )
 
 // Every link inside the site leads to a page, and to a place that is there; every page is led to; nothing but links leads elsewhere.
@@ -55,7 +55,7 @@ func TestLinks(t *testing.T) {
 			continue
 		}
 		assert.False(t, strings.Contains(text, "raw HTML omitted"), "%s: a < of Markdown that is no text", address)
-		for _, m := range reference.FindAllStringSubmatch(text, -1) {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			to := html.UnescapeString(m[1])
 			if strings.Contains(to, "://") || strings.HasPrefix(to, "data:") {
 				assert.True(t, strings.HasPrefix(strings.TrimSpace(m[0]), "href"), "%s loads %s", address, to)

@@ -157,15 +157,21 @@ func unpack16(a *asm.Builder, d lang.DType, w asm.Reg) (lo, hi asm.Reg) {
 		a.Known(w, packF16, hi, lo)
 		return lo, hi
 	case lang.I16:
-		return a.Op(asm.B32, "cvt.s32.s16", w), a.Op(asm.B32, "shr.s32", w, asm.Int(16))
+		lo, hi = a.Op(asm.B32, "cvt.s32.s16", w), a.Op(asm.B32, "shr.s32", w, asm.Int(16))
+	default:
+		lo, hi = a.Op(asm.B32, "and.b32", w, asm.Int(0xffff)), a.Op(asm.B32, "shr.u32", w, asm.Int(16))
 	}
-	return a.Op(asm.B32, "and.b32", w, asm.Int(0xffff)), a.Op(asm.B32, "shr.u32", w, asm.Int(16))
+	a.Known(w, packInts, lo, hi, lowerHalves)
+	return lo, hi
 }
 
-// The instructions that round two values and put them together. What a word was taken apart to is not put together again.
+// The instructions that put two values together, floats rounded. What a word was taken apart to is not put together again.
 const (
 	packBF16 = "cvt.rn.bf16x2.f32"
 	packF16  = "cvt.rn.f16x2.f32"
+	packInts = "prmt.b32"
+
+	lowerHalves = asm.Int(0x5410)
 )
 
 // pack16 is the inverse of unpack16. Floats are rounded to the type, so that
@@ -177,7 +183,7 @@ func pack16(a *asm.Builder, d lang.DType, lo, hi asm.Reg) asm.Reg {
 	case lang.F16:
 		return a.Found(asm.B32, packF16, hi, lo)
 	}
-	return a.Op(asm.B32, "prmt.b32", lo, hi, asm.Int(0x5410))
+	return a.Found(asm.B32, packInts, lo, hi, lowerHalves)
 }
 
 // unpack8 takes apart four elements of an 8-bit type, the first in the low byte.
