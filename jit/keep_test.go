@@ -202,9 +202,11 @@ kernel first(x: i32[A, M, N]) -> (y: i32[A, M, N], small: bool[A, M], most: i32[
 				return values
 			}
 			args := Args{"x": Converted(c.d, random(a*m*c.n), a, m, c.n), "split": 1, "warps": 16, "j": 4096} // a block a multiprocessor
+			var biases []float64
 			if c.kernel == "norm" {
 				args["r"] = Converted(c.d, random(a*m*c.n), a, m, c.n)
-				args["g"], args["b"] = Converted(c.u, random(c.n), c.n), Converted(c.u, random(c.n), c.n)
+				g, b := Converted(c.u, random(c.n), c.n), Converted(c.u, random(c.n), c.n)
+				args["g"], args["b"], biases = g, b, b.Floats()
 			}
 			call := func(words, kept int) map[string]*Array {
 				given := maps.Clone(args)
@@ -217,7 +219,11 @@ kernel first(x: i32[A, M, N]) -> (y: i32[A, M, N], small: bool[A, M], most: i32[
 			for name, x := range want {
 				by := columns[name].Floats()
 				for i, v := range x.Floats() {
-					require.InDelta(t, by[i], v, math.Abs(by[i])/64, "%s[%d]", name, i)
+					allowed := math.Abs(by[i]) / 64
+					if c.kernel == "norm" && name == "y" { // of two terms, of which one has the sum: a thread adds up some 20 of its squares, and warps and threads another 10
+						allowed += 2 * 32 * 0x1p-24 * (math.Abs(by[i]) + math.Abs(biases[int64(i)%c.n]))
+					}
+					require.InDelta(t, by[i], v, allowed, "%s[%d]", name, i)
 				}
 			}
 			for kept := 2; kept <= 4; kept++ {
