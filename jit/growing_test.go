@@ -21,11 +21,14 @@ func TestNewRowsOfACacheAreRead(t *testing.T) {
 graph step(q: bf16[B, S, H, D], x: bf16[B, S, H, D], start: i32[B], inout k: bf16[B, H, P, D], inout v: bf16[B, H, P, D]) -> y: bf16[B, S, H, D] {
     append(x, start, k)
     append(x, start, v)
-    y = attention(q, k, v, start, 0.125)
+    y = attention(q, k, v, start, 0.03)
 }
 `
-	const batch, heads, room, width = 2, 2, 300, 64
-	for _, c := range []struct{ positions, first, second int }{{1, 0, 127}, {1, 128, 255}, {5, 0, 126}, {40, 100, 250}} {
+	const batch, heads, room = 2, 2, 300
+	for _, c := range []struct {
+		positions, first, second int
+		width                    int64
+	}{{1, 0, 127, 64}, {1, 128, 255, 64}, {5, 0, 126, 64}, {40, 100, 250, 64}, {1, 0, 33, 1024}, {3, 30, 31, 1024}, {1, 17, 255, 24}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			run := func(d jit.Device) []float64 {
 				module, err := jit.NewCompiler(d, nil).Load("step.tile", []byte(source))
@@ -33,10 +36,10 @@ graph step(q: bf16[B, S, H, D], x: bf16[B, S, H, D], start: i32[B], inout k: bf1
 				n := int64(c.positions)
 				args := jit.Args{"start": jittest.Ints([]int32{int32(c.first), int32(c.second)}, batch)}
 				for name, rows := range map[string]int64{"q": n, "x": n} {
-					args[name] = jittest.Normal(lang.BF16, name, batch, rows, heads, width)
+					args[name] = jittest.Normal(lang.BF16, name, batch, rows, heads, c.width)
 				}
 				for _, name := range []string{"k", "v"} {
-					args[name] = jittest.Normal(lang.BF16, name, batch, heads, room, width)
+					args[name] = jittest.Normal(lang.BF16, name, batch, heads, room, c.width)
 				}
 				out, err := module.Call("step", args)
 				require.NoError(t, err)

@@ -126,7 +126,9 @@ func everyRow(axis *ir.Axis, from *addressing, to *sharedAccess, groups [][]int)
 		n, row, at := int64(i), int64(to.l.RegCoord(g[0], axis)), from.at(g[0])
 		xor, plus := to.split(g[0])
 		if i == 1 {
-			d = distance{row, at.offset - source.offset, int64(plus - begin)}
+			if d = (distance{row, at.offset - source.offset, int64(plus - begin)}); row <= 0 {
+				return d, false
+			}
 		}
 		if row != n*d.rows || at.base != source.base || at.offset-source.offset != n*d.global || xor != turn || int64(plus-begin) != n*d.shared {
 			return d, false
