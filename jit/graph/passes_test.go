@@ -99,6 +99,7 @@ graph g(parts: f32[M, H, K], g: f32[K], inout other: f32[M, H, K]) -> (y: f32[M,
 	}{
 		{"a row of a few parts", "sm_90a", body, 1, 8, 2},
 		{"many rows, which both would read", "sm_90a", body, 4096, 8, 3},
+		{"a norm, for which threads wait for each other", "sm_90a", "let x = layernorm(add_parts(parts), g, g)\ny = softmax(x)\nz = layernorm(x, g, g)\n", 1, 8, 3},
 		{"on the CPU, where a launch costs next to nothing", "cpu", body, 1, 8, 3},
 		{"parts that are written before the second reads", "sm_90a", "let x = add_parts(other)\ny = softmax(x)\nput(parts, other)\nz = layernorm(x, g, g)\n", 1, 8, 4},
 	} {

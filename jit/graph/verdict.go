@@ -31,9 +31,9 @@ type class struct {
 	err error
 	// f is the tile IR of a kernel by itself, which nobody changes.
 	f *ir.Func
-	// elementwise: nothing is reduced and there are no loops. heavy: it is too much to be done twice. random: it has atomics, whose
-	// order is not defined.
-	elementwise, heavy, random bool
+	// elementwise: nothing is reduced and there are no loops. together: threads reduce together, and so wait for each other. heavy: it is too much to be
+	// done twice. random: it has atomics, whose order is not defined.
+	elementwise, together, heavy, random bool
 	// cut: it reduces so much to one number that it is cut in two launches.
 	cut bool
 	// exactness is what the rule of exactness finds, once it was asked for.
@@ -85,6 +85,7 @@ func (r *rewriter) newClass(s *spec.Spec) *class {
 		if len(op.Blocks) > 0 || len(op.Over) > 0 || op.Fn != nil {
 			c.elementwise = false
 		}
+		c.together = c.together || reducedTogether(op)
 		if len(op.Blocks) > 0 || op.Fn != nil || op.Code.Row().Group == lang.GroupContract || op.Code == lang.OpSort || op.Code == lang.OpTopK {
 			c.heavy = true
 		}
@@ -116,7 +117,7 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 		if v.err == nil && f.Role == spec.Source {
 			v.err = r.pays(before, f)
 		}
-		v.class = &class{elementwise: into.elementwise && other.elementwise, heavy: into.heavy || other.heavy}
+		v.class = &class{elementwise: into.elementwise && other.elementwise, together: into.together || other.together, heavy: into.heavy || other.heavy}
 		r.verdicts.known[key] = v
 	}
 	r.verdicts.classes[s] = v.class
