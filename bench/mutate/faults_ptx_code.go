@@ -52,7 +52,7 @@ var ptxCodeFaults = []Fault{
 		Old: "		if k.partial(a) {\n			c =", New: "		if k.partial(a) && a.Kind == ir.Whole {\n			c =",
 		Note: "the mean over a partial range divides by the whole extent"},
 	{ID: "reduce-warps-stride", File: ptx + "reduce.go", Class: "reduction",
-		Old: `x[c] = got[c][i*n+p]`, New: `x[c] = got[c][(i*n+p*len(held))%(n*len(held))]`,
+		Old: `all[p] = append(all[p], got[c][i*n+p])`, New: `all[p] = append(all[p], got[c][(i*n+p*len(held))%(n*len(held))])`,
 		Note: "the parts of the warps are taken with the wrong stride"},
 	{ID: "reduce-warps-part", File: "jit/ptx/reduce.go", Class: "reduction",
 		Old: `from.Warp[i] = layout.Digit{Axis: parts, Stride: n, Size: g.Size}`, New: `from.Warp[i] = layout.Digit{Axis: parts, Stride: 1, Size: g.Size}`,
@@ -61,8 +61,8 @@ var ptxCodeFaults = []Fault{
 		Old: `if acc := d.Accumulator(); acc != d {`, New: `if acc := d.Accumulator(); acc != d && d.IsInt() {`,
 		Note: "narrow floats are summed without widening"},
 	{ID: "reduce-odd-part", File: ptx + "reduce.go", Class: "reduction",
-		Old: "			if len(xs)%2 == 1 {\n", New: "			if len(xs)%2 == 1 && len(next) == 0 {\n",
-		Note: "the odd element of a thread's tree is dropped"},
+		Old: "		if len(xs)%2 == 1 {\n", New: "		if len(xs)%2 == 1 && len(next) == 0 {\n",
+		Note: "the odd element of a tree is dropped"},
 	{ID: "shuffle-missing-lane", File: "jit/ptx/reduce.go", Class: "shuffle",
 		Old: `for n := 1; n < digit.Size; n *= 2 {`, New: `for n := 2; n < digit.Size; n *= 2 {`,
 		Note: "a step of the shuffle tree is dropped"},
@@ -141,7 +141,7 @@ var ptxCodeFaults = []Fault{
 
 	// elem_pack.go
 	{ID: "pack-bf16-halves", File: ptx + "elem/pack.go", Class: "cast", First: "jit/ptx/elem TestPacking",
-		Old: `return a.Op(asm.B32, "cvt.rn.bf16x2.f32", hi, lo)`, New: `return a.Op(asm.B32, "cvt.rn.bf16x2.f32", lo, hi)`,
+		Old: `return a.Found(asm.B32, packBF16, hi, lo)`, New: `return a.Found(asm.B32, packBF16, lo, hi)`,
 		Note: "two bf16 neighbours are swapped in memory"},
 	{ID: "pack-f8-bytes", File: ptx + "elem/pack.go", Class: "cast",
 		Old: `0x7531)`, New: `0x6420)`,

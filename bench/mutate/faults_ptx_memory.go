@@ -189,7 +189,7 @@ var ptxMemoryFaults = []Fault{
 		Old: `key := fmt.Sprint("const ", d, c.Int, math.Float64bits(c.Float))`, New: `key := fmt.Sprint("const ", c.Int, math.Float64bits(c.Float))`,
 		Note: "equal constants of different types share a register"},
 	{ID: "reload-written", File: "jit/block/homes.go", Class: "order", First: "jit/ptx TestBlockReadsAndWritesOneTensor",
-		Old: `if !loads || !op.Tensor.ReadOnly() || v.Type.IsScalar() {`, New: `if !loads || v.Type.IsScalar() {`,
+		Old: `if !loads || !p.AsFound(op) || v.Type.IsScalar() {`, New: `if !loads || v.Type.IsScalar() {`,
 		Note: "what was read from a tensor that the kernel writes is read again later"},
 	{ID: "loop-end", File: ptx + "control.go", Class: "mask",
 		Old: `end = a.Op(hi.Class, hi.Class.Signed("sub"), hi, asm.Int(step-1))`, New: `end = a.Op(hi.Class, hi.Class.Signed("sub"), hi, asm.Int(step-2))`,

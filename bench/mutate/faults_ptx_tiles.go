@@ -29,7 +29,7 @@ var tileFaults = []Fault{
 		Old: `at := 2 * (matrices*(i/others+columns*(i%others)) + n)`, New: `at := 2 * (matrices*i + n)`,
 		Note: "matrices of a second run of rows go where those of other columns belong"},
 	{ID: "late-elsewhere", File: "jit/block/late.go", Class: "order", First: "jit/ptx TestTwoStoresOfOneProduct",
-		Old: `alone = alone && by != nil && (store == nil || store == by)`, New: `alone = alone && by != nil`,
+		Old: `if by == nil || store != nil && store != by {`, New: `if by == nil {`,
 		Note: "what two stores take is computed for one of them"},
 	{ID: "late-wait", File: "jit/ptx/late.go", Class: "race", First: "jit/ptx TestResultsByMatrices",
 		Old: `k.a.Do("cp.async.wait_group", asm.Int(0))`, New: `k.a.Comment("no wait")`,

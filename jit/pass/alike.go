@@ -90,7 +90,7 @@ func loadSame(f *ir.Func, a, b *ir.Axis) bool {
 	}
 	return slices.ContainsFunc(loads, func(x *ir.Op) bool {
 		return x.Result().Type.Has(a) && slices.ContainsFunc(loads, func(y *ir.Op) bool {
-			return x.Tensor == y.Tensor && slices.EqualFunc(x.Args, y.Args, func(v, w *ir.Value) bool { return v == w || at(v, a) && at(w, b) })
+			return y.Result().Type.Has(b) && x.Tensor == y.Tensor && slices.EqualFunc(x.Args, y.Args, func(v, w *ir.Value) bool { return v == w || at(v, a) && at(w, b) })
 		})
 	})
 }
