@@ -88,6 +88,11 @@ func TestEditorWords(t *testing.T) {
 			assert.Regexp(t, element, d)
 		}
 	})
+	t.Run("Emacs", func(t *testing.T) {
+		mode := editorFile(t, "../docs/editors.md")
+		have := found(mode, `\[("[^]]*)\] @font-lock-keyword-face`, `\w+`)
+		same(t, words, append(have, "true", "false"))
+	})
 	t.Run("playground", func(t *testing.T) {
 		script := editorFile(t, "playground/page/highlight.js")
 		same(t, words, found(script, `keywords = new Set\("([^"]*)"`, `\w+`))
