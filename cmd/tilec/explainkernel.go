@@ -227,6 +227,14 @@ func (p *kernelPage) writeTerms(w io.Writer) {
 			return microseconds(e.Terms[i].Seconds)
 		})
 	}
+	if p.Best.SharesSteps || p.Next != nil && p.Next.SharesSteps {
+		row("  shared steps", func(e *plan.Estimate) string {
+			if !e.SharesSteps {
+				return ""
+			}
+			return "-" + microseconds(e.Shorter)
+		})
+	}
 	row("blocks", func(e *plan.Estimate) string {
 		return fmt.Sprintf("%d, wave efficiency %.2f", e.Blocks, e.WaveEfficiency)
 	})
@@ -318,7 +326,7 @@ func (p *kernelPage) writePins(w io.Writer) {
 					refusals = append(refusals, fmt.Sprintf("%s=%d: %s", c.Name, c.Value, reason))
 				}
 			default:
-				fmt.Fprintf(t, "\t%d %.2f", c.Value, c.Seconds/p.Best.Seconds)
+				fmt.Fprintf(t, "\t%d %.2f", c.Value, c.Seconds/p.Best.Longest())
 			}
 		}
 		fmt.Fprintln(t)

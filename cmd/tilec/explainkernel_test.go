@@ -76,3 +76,40 @@ func TestExplainKernel(t *testing.T) {
 		}
 	}
 }
+
+// Where blocks share the steps of causal attention, a plan's time counts that not all blocks have as many; among the costs of pins it does not, as that of no
+// other plan does.
+func TestPinsAreHeldAgainstEachOther(t *testing.T) {
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	text, err := stdlib.FS.ReadFile("nn.tile")
+	require.NoError(t, err)
+	program, problems := jit.Load("std/nn.tile", text, nil)
+	require.Empty(t, problems)
+	for _, k := range program.Kernels {
+		if k.Name != "attention" {
+			continue
+		}
+		options := jit.Options{Types: map[string]lang.DType{"T": lang.BF16}}
+		s, err := jit.Specialise(k, options)
+		require.NoError(t, err)
+		e, err := compile.Explain(s, machine)
+		require.NoError(t, err)
+		options.Pins = map[string]int64{"split": 2}
+		s, err = jit.Specialise(k, options)
+		require.NoError(t, err)
+		shared, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		require.True(t, shared.Plan.Estimate.SharesSteps)
+		require.Positive(t, shared.Plan.Estimate.Shorter)
+		found := false
+		for _, p := range e.Pins {
+			if p.Name == "split" && p.Value == 2 {
+				found = true
+				assert.InDelta(t, shared.Plan.Time+shared.Plan.Estimate.Shorter, p.Seconds, 1e-12)
+				assert.Greater(t, p.Seconds, 0.9*e.Plan.Time)
+			}
+		}
+		assert.True(t, found)
+	}
+}

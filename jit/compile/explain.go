@@ -94,7 +94,7 @@ func pinCosts(s *spec.Spec, t target.Machine, l *Lowered, size func(*ir.Dim) int
 		c := &costs[i]
 		g.Go(func() error {
 			if c.Planned {
-				c.Seconds = l.Plan.Time
+				c.Seconds = predictedAlike(l.Plan)
 				return nil
 			}
 			pinned := *s
@@ -110,12 +110,20 @@ func pinCosts(s *spec.Spec, t target.Machine, l *Lowered, size func(*ir.Dim) int
 			case err != nil:
 				c.Refused = why(err)
 			default:
-				c.Seconds = other.Plan.Time
+				c.Seconds = predictedAlike(other.Plan)
 			}
 			return nil
 		})
 	}
 	return costs, g.Wait()
+}
+
+// predictedAlike is how long a plan is predicted to take by what all plans are held against each other: see plan.Estimate.
+func predictedAlike(p *plan.Plan) float64 {
+	if p.Estimate == nil {
+		return p.Time
+	}
+	return p.Estimate.Longest()
 }
 
 // settingValues are the values of a setting that are tried: all of a few, or powers of two up to the most.

@@ -19,6 +19,18 @@ type Estimate struct {
 	Residency   int64 `json:"residency,omitempty"`
 	Registers   int64 `json:"registers,omitempty"`
 	SharedBytes int64 `json:"shared_bytes,omitempty"`
+	// Shorter is by how many seconds the launch takes less than if all blocks had as many steps as the longest, as those at the end of causal attention.
+	// Where SharesSteps, blocks of a cluster share them, and Seconds is less by that: only without can it be held against plans whose blocks do not.
+	Shorter     float64 `json:"shorter,omitempty"`
+	SharesSteps bool    `json:"shares_steps,omitempty"`
+}
+
+// Longest is the whole of the time as if all blocks had as many steps as the longest, whether blocks share these or not.
+func (e *Estimate) Longest() float64 {
+	if e.SharesSteps {
+		return e.Seconds + e.Shorter
+	}
+	return e.Seconds
 }
 
 // Term is one part of an estimate, in seconds.
@@ -40,6 +52,6 @@ func (s *scored) estimate(m *model) *Estimate {
 	}
 	return &Estimate{
 		Choice: at{m, s.c}.describe(), Seconds: e.time, Terms: e.terms(), Bound: e.bound(), Blocks: e.blocks, WaveEfficiency: e.waves,
-		Residency: e.perSM, Registers: e.registers, SharedBytes: e.sharedBytes,
+		Residency: e.perSM, Registers: e.registers, SharedBytes: e.sharedBytes, Shorter: e.shorter, SharesSteps: s.c.sharers > 1,
 	}
 }
