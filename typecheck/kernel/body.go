@@ -23,6 +23,7 @@ type bodyChecker struct {
 	walked     size.Size
 	scalars    map[*typed.Param]*size.Symbol
 	loads      map[string]*size.Symbol    // of elements of inputs, by tensor and position
+	limits     map[*size.Symbol]limits    // of what min, max and clamp give
 	loopStarts map[*typed.Axis]typed.Expr // where a loop over a part of its dimension begins, in elements
 	// tiles are the extents that the planner binds, by name, with where they first stand.
 	tiles map[string]lang.Span

@@ -169,8 +169,7 @@ func (b *bodyChecker) clamped(ops []rules.Operand) (size.Size, bool) {
 	m := b.NewHidden(fmt.Sprintf("clamp(%s, %s)", lo, hi))
 	b.Varying[m] = true
 	s := size.Of(m)
-	b.Prover.Where(m, s.Sub(lo))
-	b.Prover.Where(m, hi.Sub(s))
+	b.limit(m, []size.Size{lo}, []size.Size{hi})
 	return s, true
 }
 

@@ -211,7 +211,8 @@ func (b *bodyChecker) linearOp(op lang.Op, x, y rules.Operand) (size.Size, bool)
 	return size.Size{}, false
 }
 
-// bounded is a hidden symbol for the smaller or the larger of two positions.
+// bounded is a hidden symbol for the smaller or the larger of two positions. The larger of two is no more than what both are no more than, as
+// max(min(x, 7), 0) is no more than 7; the smaller likewise.
 func (b *bodyChecker) bounded(op lang.Op, p, q size.Size) size.Size {
 	m := b.NewHidden(fmt.Sprintf("%s(%s, %s)", op, p, q))
 	s := size.Of(m)
@@ -221,16 +222,45 @@ func (b *bodyChecker) bounded(op lang.Op, p, q size.Size) size.Size {
 		}
 	}
 	if op == lang.OpMin {
-		b.Prover.Where(m, p.Sub(s))
-		b.Prover.Where(m, q.Sub(s))
+		b.limit(m, nil, []size.Size{p, q})
 		if b.Prover.NonNegative(p) && b.Prover.NonNegative(q) {
-			b.Prover.Where(m, s)
+			b.limit(m, []size.Size{size.Const(0)}, nil)
 		}
 	} else {
-		b.Prover.Where(m, s.Sub(p))
-		b.Prover.Where(m, s.Sub(q))
+		b.limit(m, []size.Size{p, q}, nil)
+	}
+	for _, x := range [][2]size.Size{{p, q}, {q, p}} {
+		of := b.limits[x[0].Symbol()]
+		for _, l := range append(of.least, x[0]) {
+			if op == lang.OpMin && b.Prover.AtMost(l, x[1]) {
+				b.limit(m, []size.Size{l}, nil)
+			}
+		}
+		for _, l := range append(of.most, x[0]) {
+			if op == lang.OpMax && b.Prover.AtMost(x[1], l) {
+				b.limit(m, nil, []size.Size{l})
+			}
+		}
 	}
 	return s
+}
+
+// limits are positions that a hidden symbol is no less, and no more, than.
+type limits struct{ least, most []size.Size }
+
+// limit notes limits of a hidden symbol.
+func (b *bodyChecker) limit(m *size.Symbol, least, most []size.Size) {
+	s, of := size.Of(m), b.limits[m]
+	for _, l := range least {
+		b.Prover.Where(m, s.Sub(l))
+	}
+	for _, l := range most {
+		b.Prover.Where(m, l.Sub(s))
+	}
+	if b.limits == nil {
+		b.limits = map[*size.Symbol]limits{}
+	}
+	b.limits[m] = limits{append(of.least, least...), append(of.most, most...)}
 }
 
 func (b *bodyChecker) cast(e *lang.CastExpr) rules.Operand {
