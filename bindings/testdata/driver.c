@@ -121,9 +121,9 @@ int cuLaunchKernel(function *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
     if (strcmp(f->name, "double") == 0)
         for (int i = 0; i < 6; i++)
             x[i] *= 2;
-    if (strcmp(f->name, "scale") == 0)
+    if (strcmp(f->name, "scale") == 0) /* scalars stand first */
         for (int i = 0; i < 6; i++)
-            (*(float **)p[1])[i] = x[i] * *(float *)p[2] + (float)*(int32_t *)p[3];
+            (*(float **)p[3])[i] = (*(float **)p[2])[i] * *(float *)p[0] + (float)*(int32_t *)p[1];
     return 0;
 }
 int cuTensorMapEncodeTiled(uint64_t *m, int type, unsigned rank, void *address, const ptr *dims, const ptr *strides, const unsigned *box, const unsigned *steps, int interleave, int swizzle, int l2, int fill)
