@@ -36,7 +36,7 @@ func (r *rewriter) sourceOfAll(first int) {
 	s := a.Tensors[stored].Slot
 	readers := slices.Compact(slices.Clone(r.reads[s]))
 	n := float64(len(readers))
-	if more := (n-1)*read - (n+1)*written; len(readers) < 2 || len(readers) > mostReaders || len(r.writes[s]) != 1 ||
+	if more := float64((n-1)*read) - float64((n+1)*written); len(readers) < 2 || len(readers) > mostReaders || len(r.writes[s]) != 1 ||
 		more > float64(r.target.L2*r.target.LaunchInProgram()) || r.writtenBetween(first, readers[len(readers)-1]) {
 		return
 	}
