@@ -124,7 +124,7 @@ var stepFaults = []Fault{
 	{ID: "part-run", File: "jit/build/sinkpart.go", Class: "address", First: "jit TestFusedGraphs",
 		Old: `positions[p.Dims[last]] = j.Op(lang.OpSub, at, run)`, New: `positions[p.Dims[last]] = at`,
 		Note: "positions in a part count from the tensor's beginning"},
-	{ID: "constant-address", File: "jit/block/early.go", Class: "address", First: "jit@emu TestConformance/graphs",
+	{ID: "constant-address", File: "jit/block/early.go", Class: "address", First: "jit@emu TestConstantsAtPlacesThatAreComputed",
 		Old: `if !p.known(s.Value) {`, New: `if s.Value == nil {`,
 		Note: "constants are asked for at an address that is computed later"},
 	{ID: "constant-bytes", File: "jit/block/constants.go", Class: "vector", First: "jit@emu TestConformance/formulas_wide",
