@@ -15,16 +15,23 @@ import (
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/stdlib"
+	"tilec/typecheck/typed"
 )
+
+// loadNN is the program of std/nn.
+func loadNN(t *testing.T) *typed.Program {
+	text, err := stdlib.FS.ReadFile("nn.tile")
+	require.NoError(t, err)
+	program, problems := jit.Load("std/nn.tile", text, nil)
+	require.Empty(t, problems)
+	return program
+}
 
 // Every value that can be pinned is planned anew; the picture is XML, whatever bounds the kernel.
 func TestExplainKernel(t *testing.T) {
 	machine, err := target.Find("sm_90a")
 	require.NoError(t, err)
-	text, err := stdlib.FS.ReadFile("nn.tile")
-	require.NoError(t, err)
-	program, problems := jit.Load("std/nn.tile", text, nil)
-	require.Empty(t, problems)
+	program := loadNN(t)
 	var pages []*kernelPage
 	for _, name := range []string{"softmax", "linear_bias"} {
 		for _, k := range program.Kernels {
@@ -82,11 +89,7 @@ func TestExplainKernel(t *testing.T) {
 func TestPinsAreHeldAgainstEachOther(t *testing.T) {
 	machine, err := target.Find("sm_90a")
 	require.NoError(t, err)
-	text, err := stdlib.FS.ReadFile("nn.tile")
-	require.NoError(t, err)
-	program, problems := jit.Load("std/nn.tile", text, nil)
-	require.Empty(t, problems)
-	for _, k := range program.Kernels {
+	for _, k := range loadNN(t).Kernels {
 		if k.Name != "attention" {
 			continue
 		}

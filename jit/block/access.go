@@ -233,7 +233,7 @@ func (p *Program) addedByThreads(op *ir.Op) *ir.Axis {
 		}
 		short = u.Op.Over[0]
 	}
-	if short.Kind != ir.Whole || short.Len > mostWindow {
+	if !short.Few() {
 		return nil
 	}
 	return short

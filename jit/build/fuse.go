@@ -266,7 +266,7 @@ func (j *joining) source() {
 
 // addedUp reports an axis of few positions that reductions of loads alone go over: of a few parts, which are as easily added up in several places.
 func addedUp(f *ir.Func, a *ir.Axis) bool {
-	few := a.Dim != nil && a.Dim.Known() && a.Len <= MostParts
+	few := a.Dim != nil && a.Dim.Known() && a.Few()
 	f.Walk(func(op *ir.Op) bool {
 		for _, v := range op.Args {
 			few = few && (!v.Type.Has(a) || op.Code == lang.OpLoad || len(op.Over) == 1 && op.Over[0] == a && op.Code.Row().Group == lang.GroupReduce)
@@ -276,9 +276,6 @@ func addedUp(f *ir.Func, a *ir.Axis) bool {
 	})
 	return few
 }
-
-// MostParts is how many positions an axis has at most that a thread goes over by itself.
-const MostParts = 16
 
 // computed builds what part stores at positions along the axes of its store; plain are those at which f reads.
 func (j *joining) computed(store *ir.Op, axes []*ir.Axis, positions []*ir.Value, plain []bool) *ir.Value {

@@ -491,7 +491,7 @@ func workOf(f *ir.Func, size func(*ir.Dim) int64) (operations float64, reduces b
 
 // reducedTogether reports an operation that goes over an axis which threads share: more positions than a thread has by itself.
 func reducedTogether(op *ir.Op) bool {
-	return slices.ContainsFunc(op.Over, func(a *ir.Axis) bool { return a.Kind != ir.Whole || a.Len > build.MostParts })
+	return slices.ContainsFunc(op.Over, func(a *ir.Axis) bool { return !a.Few() })
 }
 
 // walkLoops visits operations with the axes of the loops around them.

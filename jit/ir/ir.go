@@ -96,6 +96,12 @@ type Axis struct {
 	At     lang.Span
 }
 
+// mostParts is how many positions an axis has at most that a thread goes over by itself.
+const mostParts = 16
+
+// Few reports an axis of a few positions, as that of parts that are added up: a thread goes over all of them, and shares them with no other.
+func (a *Axis) Few() bool { return a.Kind == Whole && a.Len <= mostParts }
+
 // Undivided reports an axis of the grid of which each block has all positions, as of the columns of a head: nothing of it is to be chosen.
 func (a *Axis) Undivided() bool {
 	return a.Kind == Grid && len(a.Choices) == 1 && a.Dim.Known() && a.Choices[0] == a.Dim.Value

@@ -13,27 +13,9 @@ import (
 // Two axes stay two where they go over other positions, where a tile has both, where no load of one is a load of the other, and where a loop or a block
 // has a part of one.
 func TestAlike(t *testing.T) {
-	const text = `kernel @k {
-  dim M = 100
-  dim N = 64
-  tensor %x : in f32[M, N]
-  tensor %w : in f32[M, N]
-  tensor %y : out f32[M, N]
-  tensor %z : out f32[M, N, N]
-  axis i : grid M by BM = 4
-  axis j : whole N[0 .. 64]
-  axis k : whole N[0 .. 64]
-body:
-  %0 = index i : i32{i}
-  %1 = index j : i32{j}
-  %2 = load %x[%0, %1] : f32{i, j}
-  %3 = sum %2 over j : f32{i}
-  %4 = index k : i32{k}
-  %5 = load %x[%0, %4] : f32{i, k}
-  %6 = div %5, %3 : f32{i, k}
-  store %y[%0, %4] = %6
-}
-`
+	// Tensors more, for the changes below to name.
+	const tensor = "  tensor %y : out f32[M, N]\n"
+	text := strings.Replace(alike.Before, tensor, "  tensor %w : in f32[M, N]\n"+tensor+"  tensor %z : out f32[M, N, N]\n", 1)
 	run := func(text string) bool {
 		f, err := ir.Parse("alike", text)
 		require.NoError(t, err)
