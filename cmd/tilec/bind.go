@@ -32,7 +32,9 @@ type binding struct {
 	hinted map[*size.Symbol]bool
 	// filled is what a checkpoint gives; nil without one.
 	filled *gpt.Filled
-	// bytes counts the memory of the arrays made so far.
+	// making makes the elements of arrays that have none yet.
+	making []func()
+	// bytes counts the memory of the arrays so far.
 	bytes int64
 }
 
@@ -81,6 +83,7 @@ func (b *binding) args(precision string) (jit.Args, error) {
 		}
 		args[p.Name] = v
 	}
+	b.makeElements()
 	for name, n := range b.known() {
 		args[name] = n
 	}
@@ -169,12 +172,13 @@ func (b *binding) give(args []*argument) error {
 func (b *binding) classify(a *argument) error {
 	if t, ok := b.to.Leaf(a.name); ok {
 		isTensor, isValue := t.Kind == typed.GTensor, a.generator != nil || a.file != ""
+		hasParts := t.Kind == typed.GStruct || t.Kind == typed.GArray
 		switch {
-		case t.Kind == typed.GStruct || t.Kind == typed.GArray:
-			return fmt.Errorf("%s has parts: give each by its own name, or leave them out", a.name)
+		case hasParts && (a.generator == nil || a.dims != nil || a.dtype != lang.Invalid):
+			return fmt.Errorf("%s has parts: give each by its own name, or all of them a generator without a shape or a type, as in %s=zeros", a.name, a.name)
 		case isTensor && !isValue:
 			return fmt.Errorf("%s is a tensor: give a generator (%s) or a file (@x.npy)", a.name, strings.Join(generatorNames(), ", "))
-		case !isTensor && isValue:
+		case !isTensor && !hasParts && isValue:
 			return fmt.Errorf("%s is a scalar %s: give a number", a.name, t.DType)
 		}
 		b.values[a.name] = a

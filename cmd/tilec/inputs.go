@@ -2,6 +2,10 @@ package main
 
 import (
 	"fmt"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"tilec/jit"
 	"tilec/lang"
@@ -62,8 +66,9 @@ func (b *binding) scalar(path string, t typed.GType, p *typed.GParam) (any, erro
 	return l, nil
 }
 
+// tensor is the array of a tensor, whose elements may be left for makeElements.
 func (b *binding) tensor(path string, t typed.GType) (*array, error) {
-	x, a := b.arrays[path], b.values[path]
+	x, a := b.arrays[path], b.valueOf(path)
 	if x == nil {
 		x = &array{name: path, Array: &jit.Array{Shape: []int64{}}}
 		for _, s := range t.Shape {
@@ -91,21 +96,52 @@ func (b *binding) tensor(path string, t typed.GType) (*array, error) {
 	if have := jit.HostMemory(); have > 0 && b.bytes > have {
 		return nil, fmt.Errorf("%s is too large: the arguments take %.0f GB, and this machine has %.0f GB", x, float64(b.bytes)/1e9, float64(have)/1e9)
 	}
+	g, name := (*generator)(nil), ""
+	var parameters []float64
 	if a != nil {
-		x.Data = a.generator.generate(a.parameters, x.DType, n, b.seed, path)
-		if a.generator == &listed && !x.DType.IsFloat() {
-			for i, v := range a.parameters {
-				if x.DType.ElementAt(x.Data, int64(i)) != v {
-					return nil, fmt.Errorf("%s: %v is no %s", path, v, x.DType)
-				}
+		g, parameters = a.generator, a.parameters
+	} else {
+		name, parameters = usual(x.DType)
+		g = generators[name]
+		b.note("%s is random (%s, seed %d)", x, name, b.seed)
+	}
+	if g == &listed && !x.DType.IsFloat() {
+		x.Data = g.generate(parameters, x.DType, n, b.seed, path)
+		for i, v := range parameters {
+			if x.DType.ElementAt(x.Data, int64(i)) != v {
+				return nil, fmt.Errorf("%s: %v is no %s", path, v, x.DType)
 			}
 		}
 		return x, nil
 	}
-	name, parameters := usual(x.DType)
-	x.Data = generators[name].generate(parameters, x.DType, n, b.seed, path)
-	b.note("%s is random (%s, seed %d)", x, name, b.seed)
+	b.making = append(b.making, func() { x.Data = g.generate(parameters, x.DType, n, b.seed, path) })
 	return x, nil
+}
+
+// valueOf is the argument that gives a tensor its elements: the tensor's own, or that of a struct which holds the tensor; nil when there is none.
+func (b *binding) valueOf(path string) *argument {
+	for {
+		if a := b.values[path]; a != nil {
+			return a
+		}
+		end := strings.LastIndexAny(path, ".[")
+		if end < 0 {
+			return nil
+		}
+		path = path[:end]
+	}
+}
+
+// makeElements makes the elements that tensor left, side by side: each tensor has random numbers of its own. They are made last,
+// since what else is wrong with the arguments is to be told before so long a work.
+func (b *binding) makeElements() {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, fill := range b.making {
+		group.Go(func() error { fill(); return nil })
+	}
+	_ = group.Wait() // none of them fails
+	b.making = nil
 }
 
 // elements counts an array's elements, within what this machine could hold.

@@ -61,6 +61,7 @@ With a name, run runs that kernel or graph. Each argument is NAME=VALUE:
   x=@x.npy               a file; x=@x.safetensors:name and x=@x.npz:name name one of its tensors, where it has several
   eps=1e-5 start=3       scalars and constants
   N=768 T=bf16 BM=128    dimensions, element types, extents of blocks; also warps=8, stages=3, split=4
+  w=zeros w.wte=rand     every tensor of a struct, but those of a name of their own
 Tensors that are left out are random, when their shape is known. Without T=..., an element type is that of @sizes, or f32.
 With --model DIR, the structs of a graph are the checkpoint's weights, by @name, and @config has its values from there.`,
 		Example: `  tilec run gpt.tile --prompt 'JULIET:' --temperature 0
