@@ -69,6 +69,8 @@ type traceArgs struct {
 	// AddedUS is by how much the launch ended later than all before it, and Roofline the part of that which RooflineUS is.
 	AddedUS  float64 `json:"added_us"`
 	Roofline float64 `json:"roofline"`
+	// LastBlockBeganUS is from its beginning until its last block began, which tells for how long blocks found no room.
+	LastBlockBeganUS float64 `json:"last_block_began_us"`
 	// WaitedUS is from its beginning until its first block had the results of the launches before, LastBlockWaitedUS until its last one had,
 	// and WorkedUS from the first block's to the end.
 	WaitedUS          float64 `json:"waited_us"`
@@ -113,7 +115,7 @@ func (a *app) keepLaunches(times []jit.LaunchTime, d jit.Device) error {
 		ended = max(ended, t.Ended)
 		args := traceArgs{
 			Plan: t.Plan, FLOP: t.Work.FLOP, Bytes: t.Work.Bytes, RooflineUS: t.Work.Time * 1e6, AddedUS: micro(added),
-			WaitedUS: micro(t.FirstReleased - t.Began), LastBlockWaitedUS: micro(t.LastReleased - t.Began), WorkedUS: micro(t.Ended - t.FirstReleased),
+			LastBlockBeganUS: micro(t.LastBegan - t.Began), WaitedUS: micro(t.FirstReleased - t.Began), LastBlockWaitedUS: micro(t.LastReleased - t.Began), WorkedUS: micro(t.Ended - t.FirstReleased),
 		}
 		if added > 0 {
 			args.Roofline = t.Work.Time / added.Seconds()

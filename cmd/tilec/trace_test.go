@@ -58,6 +58,8 @@ func readTrace(t *testing.T, path string) (launches, host []traceEvent) {
 		assert.GreaterOrEqual(t, e.Begin, end, "the emulator runs one launch behind the other")
 		assert.GreaterOrEqual(t, e.Args.WaitedUS, 0.0)
 		assert.GreaterOrEqual(t, e.Args.LastBlockWaitedUS, e.Args.WaitedUS)
+		assert.GreaterOrEqual(t, e.Args.LastBlockBeganUS, 0.0)
+		assert.LessOrEqual(t, e.Args.LastBlockBeganUS, e.Args.LastBlockWaitedUS)
 		assert.LessOrEqual(t, e.Args.LastBlockWaitedUS, e.Duration)
 		assert.InDelta(t, e.Begin+e.Duration-end, e.Args.AddedUS, 1e-6)
 		assert.Positive(t, e.Args.RooflineUS)

@@ -35,7 +35,7 @@ func (k *kernel) leaveTimes() {
 		is  asm.Reg
 	}{
 		{"min", ir.TimesBegan, k.began}, {"min", ir.TimesFirstReleased, k.released},
-		{"max", ir.TimesLastReleased, k.released}, {"max", ir.TimesEnded, ended},
+		{"max", ir.TimesLastReleased, k.released}, {"max", ir.TimesEnded, ended}, {"max", ir.TimesLastBegan, k.began},
 	} {
 		a.If(first).Do("red.global."+t.way+".u64", asm.At(to).Plus(t.at), t.is)
 	}

@@ -18,9 +18,9 @@ type LaunchTime struct {
 	Name, Plan string
 	// Work is what the launch has to do at least.
 	Work plan.Work
-	// Began is when the first block began, FirstReleased and LastReleased when blocks had the results of the launches before, and
+	// Began and LastBegan are when the first and the last block began, FirstReleased and LastReleased when blocks had the results of the launches before, and
 	// Ended when the last block ended.
-	Began, FirstReleased, LastReleased, Ended time.Duration
+	Began, LastBegan, FirstReleased, LastReleased, Ended time.Duration
 }
 
 // keepTimes takes memory for the times of launches that leave theirs.
@@ -70,7 +70,7 @@ func (p *Program) Times() ([]LaunchTime, error) {
 	for i := range p.steps {
 		s, at := &p.steps[i], data[i*ir.TimesBytes:(i+1)*ir.TimesBytes]
 		t := LaunchTime{Name: s.Spec.Name(), Plan: s.compiled.Plan.String(),
-			Began: ofSlots(at, ir.TimesBegan, false), FirstReleased: ofSlots(at, ir.TimesFirstReleased, false),
+			Began: ofSlots(at, ir.TimesBegan, false), LastBegan: ofSlots(at, ir.TimesLastBegan, true), FirstReleased: ofSlots(at, ir.TimesFirstReleased, false),
 			LastReleased: ofSlots(at, ir.TimesLastReleased, true), Ended: ofSlots(at, ir.TimesEnded, true)}
 		if s.empty || t.Ended == 0 {
 			continue
