@@ -25,6 +25,8 @@ type Constant struct {
 	// Tile is where the operand of a product lies, and Layout that in which threads copy it; Tile is nil for other constants.
 	Tile   *Tile
 	Layout layout.Layout
+	// Handed: threads have all of the tile in registers before the wait, and the product's other operand takes its place in shared memory.
+	Handed bool
 	// Rounds is in how many groups a thread makes its copies of a tile, of which two are under way at a time.
 	Rounds int
 }
@@ -91,6 +93,9 @@ func (p *Program) loadConstants() {
 		total += c.Bytes(p)
 		p.Constants = append(p.Constants, c)
 	}
+	for _, c := range p.Constants {
+		c.Handed = c.Tile != nil && p.handsOver(c)
+	}
 }
 
 // constant says how a load of constants is done ahead; nil where it cannot be, since it is done where its elements are used.
@@ -110,6 +115,27 @@ func (p *Program) constant(op *ir.Op, dims []DimAccess) *Constant {
 	}
 	c.GroupBytes = c.Vector * op.Tensor.DType.Size()
 	return c
+}
+
+// RegistersAhead is how many registers a thread has for operands that are read before the launches before have ended. Launches that
+// wait take the place of those to come.
+const RegistersAhead = 128
+
+// handsOver reports an operand of one product that threads have in registers before the wait for the launches before, as a whole, and whose tile has
+// room for the product's other one, which comes behind the wait. A small one has room of its own, and needs no barrier before it.
+func (p *Program) handsOver(c *Constant) bool {
+	u := p.Uses[c.Load.Result()][0]
+	product, other := p.Products[u.Op], u.Op.Args[1-u.Arg]
+	if slices.ContainsFunc(p.Constants, func(c *Constant) bool { return c.Load == other.Def }) {
+		return false
+	}
+	into := product.Tiles[1-u.Arg]
+	return into != nil && HandsOver(c.Tile.Bytes(), product.FragmentRegisters(u.Arg), into.Bytes())
+}
+
+// HandsOver reports that an operand of so many bytes, which are so many registers of a thread, hands its place over to another of so many bytes.
+func HandsOver(bytes, registers, other int) bool {
+	return other > leastCopied && other <= bytes && registers <= RegistersAhead
 }
 
 // onlyOperand is the tile of a value that is an operand of one product of warps, outside of loops and branches, and nothing

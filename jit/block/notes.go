@@ -74,6 +74,7 @@ func init() {
 		{"late", aResult, func(p *Program, op *ir.Op) bool { return p.Late[op] != nil }, (*text).late},
 		among("beside", func(p *Program) *[]*Beside { return &p.Beside }, func(b *Beside) **ir.Op { return &b.Load }, (*text).besideProduct),
 		among("brought", func(p *Program) *[]*Beside { return &p.Brought }, func(b *Beside) **ir.Op { return &b.Load }, (*text).besideProduct),
+		among("copied", func(p *Program) *[]*Beside { return &p.Copied }, func(b *Beside) **ir.Op { return &b.Load }, (*text).besideProduct),
 		listed("fetched", aLoad, func(p *Program) *[]*ir.Op { return &p.Fetched }),
 		byOp("boxstore", aStore, func(p *Program) map[*ir.Op]*BoxStore { return p.Stores }, (*text).boxStore),
 		{"reciprocal", aDivision, func(p *Program, op *ir.Op) bool { return p.Quotients[op] > 0 }, (*text).reciprocal},

@@ -255,6 +255,7 @@ func (t *text) constant(c *Constant) {
 		if named(t, "rounds", &c.Rounds); t.reading() && c.Rounds < 1 {
 			t.r.FailAt(at, "%d rounds of copies: there is at least one", c.Rounds)
 		}
+		t.flag("handed", &c.Handed)
 	}
 	if !t.reading() {
 		return

@@ -427,6 +427,15 @@ func (c *Product) FragmentLayout(arg int) layout.Layout {
 	return c.bLayout
 }
 
+// FragmentRegisters is how many registers a thread needs for all fragments of an operand.
+func (c *Product) FragmentRegisters(arg int) int {
+	reps, each := layout.Product(c.MReps), 4
+	if arg == c.B {
+		reps, each = layout.Product(c.NReps), 2
+	}
+	return each * reps * layout.Product(c.KReps) * c.Batches()
+}
+
 // UnitBits are the register bits of one fragment of an operand, low first.
 func (c *Product) UnitBits(arg int) []layout.Digit {
 	in := c.MMA.InRegister

@@ -86,6 +86,8 @@ type Program struct {
 	// Brought are the loads outside of the kernel's only loop whose elements its products take from shared memory, to where threads copy them with
 	// what they copy for the loop's first step.
 	Brought []*Beside
+	// Copied are the loads outside of loops that threads copy to shared memory for a product, once the launches before have ended.
+	Copied []*Beside
 	// RowCopies are the rows that are copied to shared memory before a loop, by loop.
 	RowCopies map[*ir.Op][]*RowCopy
 	// Staggered is how many blocks begin together of which every second asks for its first row part after part; 0 where all ask for all.
@@ -168,6 +170,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	}
 	p.copyEarly()
 	p.bringOperands()
+	p.copyOperands()
 	p.loadFirst()
 	p.computeLate()
 	p.storeInParts()

@@ -46,6 +46,9 @@ func (p *Program) Verify() error {
 	if room > p.Target.SharedPerBlock {
 		return fmt.Errorf("the stages of a loop take %d bytes of shared memory, of at most %d", room, p.Target.SharedPerBlock)
 	}
+	if err := p.verifyOperands(); err != nil {
+		return err
+	}
 	for op, s := range p.Stores {
 		if err := s.verify(); err != nil {
 			return fmt.Errorf("the store to %s: %w", op.Tensor.Name, err)
@@ -54,6 +57,21 @@ func (p *Program) Verify() error {
 	for op, x := range p.Loads {
 		if err := x.Box.fills(x.Tile, 1); err != nil {
 			return fmt.Errorf("the load of %s: %w", op.Tensor.Name, err)
+		}
+	}
+	return nil
+}
+
+// verifyOperands checks that what is copied for a product outside of loops serves it, and that what hands its place over has been read by then, and is as large.
+func (p *Program) verifyOperands() error {
+	for _, b := range p.Copied {
+		if into := p.onlyOperand(b.Load.Result()); into == nil || !b.Tile.Holds(into) {
+			return fmt.Errorf("%s is copied to %s, which does not serve a product", ValueName(b.Load.Result()), b.Tile)
+		}
+	}
+	for _, c := range p.Constants {
+		if c.Handed && (p.onlyOperand(c.Load.Result()) == nil || !p.handsOver(c)) {
+			return fmt.Errorf("%s hands its place over, and is not in registers by then, or has too little room", ValueName(c.Load.Result()))
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 
+	"tilec/jit/block"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -60,11 +62,11 @@ func (c at) addresses() int64 {
 // behind the loop takes the place of the stages.
 func (c at) sharedBytes() int64 {
 	whole, staged := int64(0), int64(0)
-	for _, o := range c.operands {
+	for i, o := range c.operands {
 		each, stages := c.operandBytes(o)
 		if stages > 1 {
 			staged += each * stages
-		} else {
+		} else if !c.takesPlace(i) {
 			whole += each
 		}
 	}
@@ -72,6 +74,17 @@ func (c at) sharedBytes() int64 {
 		return whole + staged + c.scratchBytes() + c.partBytes()
 	}
 	return whole + c.privateBytes() + max(staged+c.scratchBytes(), c.resultBytes())
+}
+
+// takesPlace reports an operand that takes the place of the product's other one, which threads have in registers by then (block.Constant).
+func (c at) takesPlace(i int) bool {
+	o, other := c.operands[i], c.operands[i^1] // a contraction has two
+	if !c.deep || !c.f.Dependent || !c.target.Has(target.DependentLaunch) || o.looped || o.constant || !other.constant {
+		return false
+	}
+	each, _ := c.operandBytes(o)
+	bytes, _ := c.operandBytes(other)
+	return block.HandsOver(int(bytes), int(bytes/4/c.threads()), int(each))
 }
 
 // resultBytes is for a tile to arrange results in when no loop is running.

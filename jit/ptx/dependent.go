@@ -127,6 +127,9 @@ func (k *kernel) fragmentsAhead(c *block.Constant) {
 	t := k.copiesInShared(v)[0]
 	f := k.fragments(p, u.Arg, staged{tile: t})
 	k.ahead[v] = f
+	if c.Handed {
+		defer k.handOver(t.buffer)
+	}
 	reps, each := layout.Product(p.MReps), 4
 	if u.Arg == p.B {
 		reps, each = layout.Product(p.NReps), 2
@@ -135,7 +138,7 @@ func (k *kernel) fragmentsAhead(c *block.Constant) {
 	for batch := range p.Batches() {
 		for step := range layout.Product(p.KReps) {
 			for rep := range reps {
-				if held += each; held > registersAhead {
+				if held += each; held > block.RegistersAhead {
 					return // the rest is read when it is used
 				}
 				f.at(step, rep, batch)
@@ -144,9 +147,11 @@ func (k *kernel) fragmentsAhead(c *block.Constant) {
 	}
 }
 
-// registersAhead is how many registers a thread has for operands that are read before the launches before have ended. Launches that
-// wait take the place of those to come.
-const registersAhead = 128
+// handOver leaves shared memory that all threads have read to the operand that comes next. The barrier is here, where there is time.
+func (k *kernel) handOver(b buffer) {
+	k.barrier()
+	k.handed = append(k.handed, b)
+}
 
 // takeAsked waits for constants that were asked for, and gives their registers.
 func (k *kernel) takeAsked(c *askedFor) []asm.Reg {

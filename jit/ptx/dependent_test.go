@@ -44,3 +44,30 @@ func TestNewRowsAloneAreCopiedBehindTheWait(t *testing.T) {
 	require.Equal(t, 4*2*2, strings.Count(ahead, "cp.async.cg"), "four steps, of keys and values, by two rows a thread")
 	require.Equal(t, 1+4*2, strings.Count(behind, "cp.async.cg"), "the query, and a loop for each step's keys and values")
 }
+
+// Behind the wait, the other operand is copied by no way of registers, to where weights were that threads have in theirs by then; a small one is loaded, to a
+// place of its own.
+func TestOperandsTakeThePlaceOfWeights(t *testing.T) {
+	text, err := os.ReadFile("../block/testdata/step.tir")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		rows   int64
+		copies int
+		shared int
+	}{
+		{16, 4, 32 << 10}, // 16 rows of 1 KB, by 256 threads
+		{1, 0, 33 << 10},
+	} {
+		f := parse(t, string(text))
+		p := plan.Plan{Extents: map[string]int64{"i": c.rows, "j": 32}, Warps: 8, Stages: 1}
+		m := compile(t, f, &p, "sm_90a")
+		_, behind, found := strings.Cut(m.Text, "griddepcontrol.wait")
+		require.True(t, found)
+		require.Equal(t, c.copies, strings.Count(behind, "cp.async.cg"))
+		require.GreaterOrEqual(t, m.Shared, c.shared)
+		require.Less(t, m.Shared, c.shared+10<<10, "sums of parts, and what the kernel stores")
+		for _, rows := range []int64{c.rows, max(c.rows-3, 1)} {
+			differ(t, f, p, map[string]int64{"M": rows}, 1e-3, 100)
+		}
+	}
+}

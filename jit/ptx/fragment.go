@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
@@ -140,12 +141,43 @@ func (k *kernel) operandTile(c *block.Product, arg int) *sharedTile {
 			return t
 		}
 	}
-	want.buffer = k.allocate(want.Bytes(), "operand "+block.ValueName(v))
-	if v.Def == nil || !k.askProducer(v, want) {
+	want.buffer = k.operandBuffer(want.Bytes(), "operand "+block.ValueName(v))
+	if b := k.copiedOperand(v.Def); b != nil {
+		k.copyOperand(b, want)
+	} else if v.Def == nil || !k.askProducer(v, want) {
 		k.fill(want, v, c.K)
 	}
 	k.scope.tiles[v] = append(k.scope.tiles[v], want)
 	return want
+}
+
+// operandBuffer is shared memory for an operand: that of one which was handed over, where there is such.
+func (k *kernel) operandBuffer(size int, what string) buffer {
+	for i, b := range k.handed {
+		if b.size >= size {
+			k.handed = slices.Delete(k.handed, i, i+1)
+			return buffer{at: b.at, size: size, name: what}
+		}
+	}
+	return k.allocate(size, what)
+}
+
+// copiedOperand is how an operand is copied to shared memory; nil where it is not copied as it is.
+func (k *kernel) copiedOperand(load *ir.Op) *block.Beside {
+	if i := slices.IndexFunc(k.Copied, func(b *block.Beside) bool { return b.Load == load }); i >= 0 {
+		return k.Copied[i]
+	}
+	return nil
+}
+
+// copyOperand copies an operand, and waits until the thread's part of it is there.
+func (k *kernel) copyOperand(b *block.Beside, to *sharedTile) {
+	k.a.Loc(b.Load.At)
+	k.a.Comment("copy %s", describe(b.Load))
+	k.writing(to.buffer)
+	k.copyAsync(b.Load, to, b.Layout, b.Vector)
+	k.a.Do("cp.async.commit_group")
+	k.a.Do("cp.async.wait_group", asm.Int(0))
 }
 
 // copiesInShared lists the tiles that hold a value, innermost scope first.

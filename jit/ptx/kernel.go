@@ -52,6 +52,8 @@ type kernel struct {
 	// arriving are the mbarriers of the loads that the producer does outside of loops, coming those that were not waited for yet.
 	arriving map[*ir.Op]arriving
 	coming   []arriving
+	// handed are the buffers that were read as a whole before the wait for the launches before, and are free for the operands that come then.
+	handed []buffer
 	// asked are the constants that were asked for before the wait for the launches before.
 	asked map[*ir.Op]*askedFor
 	// ahead are the operands of products that were read before that wait.

@@ -186,8 +186,12 @@ func (k *kernel) broughtTo(b *block.Beside) *sharedTile {
 	return t
 }
 
-// findBrought computes where operands are brought from and to: behind the wait for the launches before, nothing is left to do but to bring them.
+// findBrought computes where operands are brought from and to, and copied from: behind the wait for the launches before, nothing is left to do but to
+// bring them.
 func (k *kernel) findBrought() {
+	for _, b := range k.Copied {
+		k.addressing(b.Load, b.Layout).at(0)
+	}
 	for _, b := range k.Brought {
 		k.addressing(b.Load, b.Layout).at(0)
 		k.accessing(k.broughtTo(b), b.Layout).at(0)
