@@ -67,7 +67,7 @@ func TestOperandsTakeThePlaceOfWeights(t *testing.T) {
 		require.GreaterOrEqual(t, m.Shared, c.shared)
 		require.Less(t, m.Shared, c.shared+10<<10, "sums of parts, and what the kernel stores")
 		for _, rows := range []int64{c.rows, max(c.rows-3, 1)} {
-			differ(t, f, p, map[string]int64{"M": rows}, 1e-3, 100)
+			differ(t, f, p, map[string]int64{"M": rows}, 1.0/128, 100) // sums in another order may be rounded to the next bf16
 		}
 	}
 }
