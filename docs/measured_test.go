@@ -72,7 +72,7 @@ results are rounded to 16 bits may be less exact than here: see [Numbers](langua
 		if _, ok := found[0][lang.F32.String()+" "+op.String()]; !ok {
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %g |", code(reference.Written(op)), max(op.Row().Ulp, 0.5))
+		fmt.Fprintf(&b, "| `%s` | %g |", strings.ReplaceAll(reference.Written(op), "|", "\\|"), max(op.Row().Ulp, 0.5))
 		for i := range machines {
 			for _, d := range measuredTypes {
 				fmt.Fprintf(&b, " %s |", found[i][d.String()+" "+op.String()])

@@ -15,21 +15,42 @@ import (
 )
 
 func (a *app) docCommand() *cobra.Command {
+	folder := ""
 	cmd := &cobra.Command{
 		Use:   "doc [FILE.tile | std/MODULE] [NAME]",
-		Short: "Look up an operation, the standard library, or what a file declares",
+		Short: "Look up an operation, the standard library, or what a file declares; or make a site of documentation",
 		Long: `Doc prints what there is to look up. With nothing it lists the operations of the language and the modules of the standard
 library; with a word, the operations that are written so and the library's declarations of that name; with a file or a
 module, what that declares, and with a name behind it one declaration: its signature, what it is for, its axes with what a
-plan chooses of them, and the tests that use it.`,
+plan chooses of them, and the tests that use it.
+
+With --site, doc makes a folder of HTML: of the operations, the library, the errors and the commands, or of the pages that
+contents list, a text in Markdown with a title, chapters, and pages as items that are links:
+
+  # Our kernels
+  ## Begin
+  - [About](README.md)
+  ## Reference
+  - [Attention](attention.tile)
+  - [Standard library](tilec:library)
+
+A page is Markdown, a source, of which the page has what it declares, or tilec:operations, tilec:library, tilec:errors or
+tilec:commands. What pages link to becomes a page too; a link that leads nowhere is an error.`,
 		Example: `  tilec doc
   tilec doc max
   tilec doc softmax
   tilec doc std/nn
-  tilec doc my.tile scale`,
+  tilec doc my.tile scale
+  tilec doc --site html/ contents.md`,
 		Args: cobra.MaximumNArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error { return a.doc(args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if folder != "" {
+				return a.docSite(cmd.Root(), folder, args)
+			}
+			return a.doc(args)
+		},
 	}
+	cmd.Flags().StringVar(&folder, "site", "", "make this folder, which must be new or empty, a site of documentation")
 	a.jsonFlag(cmd.Flags(), "print one JSON object instead of text")
 	return cmd
 }

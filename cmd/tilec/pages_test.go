@@ -328,7 +328,7 @@ func TestLinks(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join("../..", path))
 		require.NoError(t, err)
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
-			if !strings.Contains(m[1], "://") {
+			if !strings.Contains(m[1], ":") {
 				_, err := os.Stat(filepath.Join("../..", filepath.Dir(path), m[1]))
 				assert.NoError(t, err, "%s links to %s", path, m[1])
 			}

@@ -8,20 +8,24 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-const repository = "../.."
-
-// made is the site in a folder, and the text of each of its pages by address.
-func made(t *testing.T) map[string]string {
+// madeSite is the text of each page of the site of the repository's documentation, by address.
+func madeSite(t *testing.T) map[string]string {
 	t.Helper()
-	commands, err := commandsOf(repository)
+	t.Chdir("../..")
+	dir := filepath.Join(t.TempDir(), "site")
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	require.NoError(t, err)
-	dir := t.TempDir()
-	require.NoError(t, build(repository, dir, commands))
+	defer out.Close()
+	if code := run([]string{"doc", "--site", dir, "docs/contents.md"}, out, out, time.Now()); code != 0 {
+		said, _ := os.ReadFile(out.Name())
+		require.Fail(t, string(said))
+	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
 	pages := map[string]string{}
@@ -34,16 +38,16 @@ func made(t *testing.T) map[string]string {
 }
 
 var (
-	link   = regexp.MustCompile(`\s(?:href|src)="([^"]*)"`)
-	anchor = regexp.MustCompile(`\sid="([^"]*)"`)
+	siteLink   = regexp.MustCompile(`\s(?:href|src)="([^"]*)"`)
+	siteAnchor = regexp.MustCompile(`\sid="([^"]*)"`)
 )
 
 // Every link inside the site leads to a page, and to a place that is there; every page is led to; nothing but links leads elsewhere.
-func TestLinks(t *testing.T) {
-	pages := made(t)
+func TestLinksOfTheSite(t *testing.T) {
+	pages := madeSite(t)
 	anchors := map[string][]string{}
 	for address, text := range pages {
-		for _, m := range anchor.FindAllStringSubmatch(text, -1) {
+		for _, m := range siteAnchor.FindAllStringSubmatch(text, -1) {
 			name := html.UnescapeString(m[1])
 			assert.NotContains(t, anchors[address], name, "%s has a place twice", address)
 			anchors[address] = append(anchors[address], name)
@@ -54,8 +58,7 @@ func TestLinks(t *testing.T) {
 		if !strings.HasSuffix(address, ".html") {
 			continue
 		}
-		assert.False(t, strings.Contains(text, "raw HTML omitted"), "%s: a < of Markdown that is no text", address)
-		for _, m := range link.FindAllStringSubmatch(text, -1) {
+		for _, m := range siteLink.FindAllStringSubmatch(text, -1) {
 			to := html.UnescapeString(m[1])
 			if strings.Contains(to, "://") || strings.HasPrefix(to, "data:") {
 				assert.True(t, strings.HasPrefix(strings.TrimSpace(m[0]), "href"), "%s loads %s", address, to)
@@ -82,13 +85,16 @@ func TestLinks(t *testing.T) {
 }
 
 // Every page of docs is in the navigation, every command and code has its section, every kernel of the library its signature, axes and tests.
-func TestPagesAreWhole(t *testing.T) {
-	pages := made(t)
-	files, err := filepath.Glob("../*.md")
+func TestPagesOfTheSiteAreWhole(t *testing.T) {
+	pages := madeSite(t)
+	files, err := filepath.Glob("docs/*.md")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, f := range files {
-		assert.Contains(t, pages, strings.ToLower(strings.TrimSuffix(filepath.Base(f), ".md"))+".html", "give docs/%s a place in chapters", filepath.Base(f))
+		if filepath.Base(f) == "contents.md" {
+			continue
+		}
+		assert.Contains(t, pages, strings.ToLower(strings.TrimSuffix(filepath.Base(f), ".md"))+".html", "give docs/%s a place in docs/contents.md", filepath.Base(f))
 	}
 	for address, wants := range map[string][]string{
 		"commands.html": {`<h2 id="tilec-run">tilec run</h2>`, `<h2 id="tilec-report">`, `<h3 id="tilec-bench-run">tilec bench run</h3>`, "--precision string"},
@@ -103,27 +109,4 @@ func TestPagesAreWhole(t *testing.T) {
 		}
 	}
 	assert.False(t, strings.Contains(pages["library.html"], "<nil>"))
-}
-
-// A link into nowhere is an error that says from where.
-func TestDeadLinks(t *testing.T) {
-	l := &links{repository: repository, pages: map[string]string{"docs/json.md": "json.html"}, sources: map[string]string{}}
-	for to, want := range map[string]string{"json.md#run": "json.html#run", "../stdlib/nn.tile": "stdlib-nn.tile.html", "#here": "#here", "https://example.org/x": "https://example.org/x", "../stdlib": "library.html"} {
-		got, err := l.address(&page{file: "docs/a.md"}, to)
-		require.NoError(t, err)
-		assert.Equal(t, want, got)
-	}
-	for _, to := range []string{"none.md", "../jit", "../../outside"} {
-		_, err := l.address(&page{file: "docs/a.md"}, to)
-		assert.ErrorContains(t, err, "a link leads to")
-	}
-}
-
-// Names of headings are those that links in the repository use.
-func TestHeadingNames(t *testing.T) {
-	h := &headings{given: map[string]int{}}
-	for text, want := range map[string]string{"Where the time goes": "where-the-time-goes", "`generation_config.json`": "generation_configjson", "What's new, in 2?": "whats-new-in-2"} {
-		assert.Equal(t, want, string(h.Generate([]byte(text), 0)))
-	}
-	assert.Equal(t, "where-the-time-goes-1", string(h.Generate([]byte("Where the time goes"), 0)))
 }
