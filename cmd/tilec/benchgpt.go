@@ -267,33 +267,31 @@ func timeRow(ctx context.Context, m *gpt.Model, d jit.Device, r *benchRow, dtype
 	return micro(t.median), err
 }
 
-// timeText times a token behind the first of a text, in us: the difference that so many of them make. The shorter texts have some too, so that a batch of them
-// begins as one of long texts does: each in a row of its own.
+// timeText times a token of a text, in us: how far apart those of the last sequence come, once all sequences have a row and are on their way. Of several runs
+// the shortest counts, since the first compiles.
 func timeText(ctx context.Context, m *gpt.Model, r *benchRow) (us float64, err error) {
 	m.ReleaseState()
-	shortest := func(tokens int) (least time.Duration, err error) {
-		for range 4 { // the first of them compiles
-			sequences := make([]*gpt.Sequence, r.Sequences)
-			for i := range sequences {
-				sequences[i] = &gpt.Sequence{Prompt: make([]int32, r.Tokens), MaxNewTokens: tokens, Each: func(int32) (bool, error) { return true, nil }}
-			}
-			begin := time.Now()
-			if err := m.Continue(ctx, gpt.Batch{Sampling: gpt.Sampling{Temperature: r.Temperature, TopP: 1}, Rows: r.Sequences}, sequences); err != nil {
-				return 0, err
-			}
-			if took := time.Since(begin); least == 0 || took < least {
-				least = took
-			}
+	before := r.New / 4
+	least := time.Duration(0)
+	for range 5 {
+		var at []time.Time
+		sequences := make([]*gpt.Sequence, r.Sequences)
+		for i := range sequences {
+			sequences[i] = &gpt.Sequence{Prompt: make([]int32, r.Tokens), MaxNewTokens: 1 + r.New, Each: func(int32) (bool, error) {
+				if i == len(sequences)-1 {
+					at = append(at, time.Now())
+				}
+				return true, nil
+			}}
 		}
-		return least, nil
+		if err := m.Continue(ctx, gpt.Batch{Sampling: gpt.Sampling{Temperature: r.Temperature, TopP: 1}, Rows: r.Sequences}, sequences); err != nil {
+			return 0, err
+		}
+		if took := at[len(at)-1].Sub(at[before]); least == 0 || took < least {
+			least = took
+		}
 	}
-	long, err := shortest(1 + r.New)
-	if err != nil {
-		return 0, err
-	}
-	few := r.New / 4
-	short, err := shortest(1 + few)
-	return micro(long-short) / float64(r.New-few), err
+	return micro(least) / float64(r.New-before), nil
 }
 
 // likeliestText is a short text, its prompt first, of which each token is the likeliest.
