@@ -45,21 +45,24 @@ func TestNewRowsAloneAreCopiedBehindTheWait(t *testing.T) {
 	require.Equal(t, 1+4*2, strings.Count(behind, "cp.async.cg"), "the query, and a loop for each step's keys and values")
 }
 
-// Behind the wait, the other operand is copied by no way of registers, to where weights were that threads have in theirs by then; a small one is loaded, to a
-// place of its own.
+// Behind the wait, the other operand is copied by no way of registers, to where weights were that threads have in theirs by then. A small one is loaded, to a
+// place of its own; so is a large one copied where threads have not all of the weights yet, or these took less.
 func TestOperandsTakeThePlaceOfWeights(t *testing.T) {
 	text, err := os.ReadFile("../block/testdata/step.tir")
 	require.NoError(t, err)
 	for _, c := range []struct {
-		rows   int64
-		copies int
-		shared int
+		rows, columns int64
+		warps         int
+		copies        int
+		shared        int
 	}{
-		{16, 4, 32 << 10}, // 16 rows of 1 KB, by 256 threads
-		{1, 0, 33 << 10},
+		{16, 32, 8, 4, 32 << 10}, // 16 rows of 1 KB, by 256 threads
+		{1, 32, 8, 0, 33 << 10},
+		{16, 128, 4, 8, 144 << 10}, // 256 registers a thread
+		{16, 8, 8, 4, 24 << 10},
 	} {
 		f := parse(t, string(text))
-		p := plan.Plan{Extents: map[string]int64{"i": c.rows, "j": 32}, Warps: 8, Stages: 1}
+		p := plan.Plan{Extents: map[string]int64{"i": c.rows, "j": c.columns}, Warps: c.warps, Stages: 1}
 		m := compile(t, f, &p, "sm_90a")
 		_, behind, found := strings.Cut(m.Text, "griddepcontrol.wait")
 		require.True(t, found)
