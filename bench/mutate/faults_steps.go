@@ -133,7 +133,7 @@ var stepFaults = []Fault{
 	{ID: "copied-unwaited", File: "jit/ptx/fragment.go", Class: "order", First: "jit/ptx TestOperandsTakeThePlaceOfWeights",
 		Old: `k.a.Do("cp.async.wait_group", asm.Int(0))`, New: `k.a.Do("cp.async.wait_group", asm.Int(1))`,
 		Note: "a product reads an operand that is not there yet"},
-	{ID: "times-last-began", File: "jit/ptx/times.go", Class: "order", First: "cmd/tilec TestTrace",
+	{ID: "times-last-began", File: "jit/ptx/times.go", Class: "order", First: "cmd/tilec TestTraceOfText",
 		Old: `{"max", ir.TimesLastBegan, k.began}`, New: `{"max", ir.TimesLastBegan, ended}`,
 		Note: "a trace tells when the last block ended in place of when it began"},
 	{ID: "constant-bytes", File: "jit/block/constants.go", Class: "vector", First: "jit@emu TestConformance/formulas_wide",
