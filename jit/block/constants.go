@@ -135,7 +135,7 @@ func (p *Program) handsOver(c *Constant) bool {
 
 // HandsOver reports that an operand of so many bytes, which are so many registers of a thread, hands its place over to another of so many bytes.
 func HandsOver(bytes, registers, other int) bool {
-	return other > leastCopied && other <= bytes && registers <= RegistersAhead
+	return other > mostByRegisters && other <= bytes && registers <= RegistersAhead
 }
 
 // onlyOperand is the tile of a value that is an operand of one product of warps, outside of loops and branches, and nothing

@@ -11,9 +11,9 @@ import (
 // By way of registers a thread has its part of the operand in them at a time, beside what it holds of the weights; and a block of many registers
 // finds no room on a multiprocessor as long as one of the launch before runs there, so that its weights come late.
 
-// leastCopied is from how many bytes on an operand is copied: threads have a smaller one in a few registers, and that sooner (a step of GPT-2 of 124M with one
-// text, whose largest such operand has 6 KB, took 132 us on an H100 with copies and 128 without).
-const leastCopied = 8 << 10
+// mostByRegisters is how many bytes an operand has at most that goes by way of registers: they are a few of each thread's, and the operand is there sooner (a step of
+// GPT-2 of 124M with one text, whose largest such operand has 6 KB, took 132 us on an H100 with copies and 128 without).
+const mostByRegisters = 8 << 10
 
 // copyOperands decides which loads are copied so.
 func (p *Program) copyOperands() {
@@ -27,7 +27,7 @@ func (p *Program) copyOperands() {
 		}
 		tile, dims := p.onlyOperand(op.Result()), p.Access(op)
 		c := Contiguous(dims)
-		if tile == nil || tile.Contiguous() != c || tile.Bytes() <= leastCopied {
+		if tile == nil || tile.Contiguous() != c || tile.Bytes() <= mostByRegisters {
 			continue
 		}
 		vector := min(p.Vector(op.Tensor, dims, c), tile.Vector())
