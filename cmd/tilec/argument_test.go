@@ -2,12 +2,15 @@ package main
 
 import (
 	"math"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit"
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 func TestParseArgument(t *testing.T) {
@@ -54,9 +57,33 @@ func TestParseArgumentRefuses(t *testing.T) {
 
 func TestGeneratorsDependOnSeedAndName(t *testing.T) {
 	make := func(seed uint64, name string) []byte {
-		return generators["randn"].generate(nil, lang.F32, 16, seed, name)
+		return generators["randn"].generate(nil, lang.F32, 16, seed, name, new(atomic.Int64))
 	}
 	assert.Equal(t, make(1, "x"), make(1, "x"))
 	assert.NotEqual(t, make(1, "x"), make(2, "x"))
 	assert.NotEqual(t, make(1, "x"), make(1, "w"))
+}
+
+// Tensors whose elements are left for later are made side by side, each as it would be alone, and who waits is told how many elements there are.
+func TestElementsAreMadeLast(t *testing.T) {
+	b := newBinding(nil, 1, func(string, ...any) {})
+	const n = 2*toldEvery + 3
+	for _, name := range []string{"x", "w"} {
+		b.arrays[name] = &array{name: name, Array: &jit.Array{DType: lang.F32, Shape: []int64{n}}}
+		x, err := b.tensor(name, typed.GType{Kind: typed.GTensor})
+		require.NoError(t, err)
+		require.Nil(t, x.Data)
+	}
+	text, stopped := "", false
+	b.working = func(say func() string) func() {
+		return func() { text, stopped = say(), true }
+	}
+	b.makeElements()
+	assert.True(t, stopped)
+	assert.Equal(t, "making tensors: 0 of 0 million elements", text)
+	assert.Equal(t, int64(2*n), b.made.Load())
+	assert.Equal(t, b.elements, b.made.Load())
+	for _, name := range []string{"x", "w"} {
+		assert.Equal(t, generators["randn"].generate(nil, lang.F32, n, 1, name, new(atomic.Int64)), b.arrays[name].Data)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"tilec/gpt"
 	"tilec/jit"
@@ -32,8 +33,12 @@ type binding struct {
 	hinted map[*size.Symbol]bool
 	// filled is what a checkpoint gives; nil without one.
 	filled *gpt.Filled
-	// making makes the elements of arrays that have none yet.
-	making []func()
+	// making makes the elements of arrays that have none yet, of which there are so many elements; made counts those that are there.
+	making   []func()
+	elements int64
+	made     atomic.Int64
+	// working shows how far that is, until what it gives is called; nil where nobody looks.
+	working func(text func() string) (stop func())
 	// bytes counts the memory of the arrays so far.
 	bytes int64
 }

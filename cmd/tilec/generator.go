@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sort"
 	"strings"
+	"sync/atomic"
 
 	"tilec/lang"
 	"tilec/lang/elementary"
@@ -74,6 +75,9 @@ func generatorNames() []string {
 	return names
 }
 
+// toldEvery is after how many elements somebody who waits for them is told.
+const toldEvery = 1 << 14
+
 // usual is what a tensor that the command line leaves out is filled with.
 func usual(d lang.DType) (name string, parameters []float64) {
 	switch {
@@ -85,9 +89,9 @@ func usual(d lang.DType) (name string, parameters []float64) {
 	return "randint", []float64{0, 10}
 }
 
-// generate makes n elements of a type. The random numbers depend on the seed
+// generate makes n elements of a type, and adds to made what is done of them. The random numbers depend on the seed
 // and on the name, so that leaving one argument out does not change the others.
-func (g *generator) generate(parameters []float64, d lang.DType, n int64, seed uint64, name string) []byte {
+func (g *generator) generate(parameters []float64, d lang.DType, n int64, seed uint64, name string, made *atomic.Int64) []byte {
 	stream := uint64(14695981039346656037) // FNV-1a
 	for _, c := range []byte(name) {
 		stream = (stream ^ uint64(c)) * 1099511628211
@@ -96,6 +100,10 @@ func (g *generator) generate(parameters []float64, d lang.DType, n int64, seed u
 	data := make([]byte, d.Bytes(n))
 	for i := range n {
 		d.PutElementAt(data, i, g.element(parameters, r, i))
+		if (i+1)%toldEvery == 0 {
+			made.Add(toldEvery)
+		}
 	}
+	made.Add(n % toldEvery)
 	return data
 }

@@ -106,7 +106,7 @@ func (b *binding) tensor(path string, t typed.GType) (*array, error) {
 		b.note("%s is random (%s, seed %d)", x, name, b.seed)
 	}
 	if g == &listed && !x.DType.IsFloat() {
-		x.Data = g.generate(parameters, x.DType, n, b.seed, path)
+		x.Data = g.generate(parameters, x.DType, n, b.seed, path, &b.made)
 		for i, v := range parameters {
 			if x.DType.ElementAt(x.Data, int64(i)) != v {
 				return nil, fmt.Errorf("%s: %v is no %s", path, v, x.DType)
@@ -114,7 +114,8 @@ func (b *binding) tensor(path string, t typed.GType) (*array, error) {
 		}
 		return x, nil
 	}
-	b.making = append(b.making, func() { x.Data = g.generate(parameters, x.DType, n, b.seed, path) })
+	b.making = append(b.making, func() { x.Data = g.generate(parameters, x.DType, n, b.seed, path, &b.made) })
+	b.elements += n
 	return x, nil
 }
 
@@ -135,6 +136,11 @@ func (b *binding) valueOf(path string) *argument {
 // makeElements makes the elements that tensor left, side by side: each tensor has random numbers of its own. They are made last,
 // since what else is wrong with the arguments is to be told before so long a work.
 func (b *binding) makeElements() {
+	if b.working != nil {
+		defer b.working(func() string {
+			return fmt.Sprintf("making tensors: %.0f of %.0f million elements", float64(b.made.Load())/1e6, float64(b.elements)/1e6)
+		})()
+	}
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, fill := range b.making {

@@ -67,6 +67,7 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		return err
 	}
 	b := newBinding(target, run.seed, func(format string, args ...any) { a.say("note: "+format, args...) })
+	b.working = a.progress("", nil).follow
 	if err := b.give(args); err != nil {
 		return err
 	}

@@ -81,6 +81,7 @@ func (a *app) tune(path, name string, texts []string, o tuneOptions) error {
 		return usageError{fmt.Errorf("%s is a graph: tune the kernels that it calls", name)}
 	}
 	b := newBinding(function, o.run.seed, func(format string, args ...any) { a.say("note: "+format, args...) })
+	b.working = a.progress("", nil).follow
 	if err := b.give(args); err != nil {
 		return err
 	}
