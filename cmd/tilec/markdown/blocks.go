@@ -187,7 +187,7 @@ func quoted(line string) bool {
 // quote writes a quote, and gives the line behind it.
 func (r *renderer) quote(lines []string, i, depth int) int {
 	var inner []string
-	for ; i < len(lines) && (quoted(lines[i]) || len(inner) > 0 && r.continues(lines, i)); i++ {
+	for ; i < len(lines) && (quoted(lines[i]) || len(inner) > 0 && continues(lines[i])); i++ {
 		line := lines[i]
 		if quoted(line) {
 			line = strings.TrimPrefix(strings.TrimPrefix(strings.TrimLeft(line, " "), ">"), " ")
@@ -208,6 +208,8 @@ type item struct {
 	// text is where the item's text begins.
 	text int
 }
+
+func (x *item) ordered() bool { return x.mark == "." || x.mark == ")" }
 
 // itemOf reads the beginning of an item; false where a line is none.
 func itemOf(line string) (item, bool) {
@@ -264,24 +266,20 @@ func (r *renderer) list(lines []string, i int, first item, depth int) int {
 				inner = append(inner, line[x.text:])
 				continue
 			}
-			if _, next := itemOf(line); next || gap || !r.continues(lines, i) {
+			if _, next := itemOf(line); next || gap || !continues(lines[i]) {
 				break
 			}
 			inner = append(inner, strings.TrimLeft(line, " "))
 		}
 		items = append(items, inner)
 	}
-	tag := "ul"
-	r.out.WriteString("<")
-	if first.mark == "." || first.mark == ")" {
+	tag, start := "ul", ""
+	if first.ordered() {
 		if tag = "ol"; first.number != 1 {
-			fmt.Fprintf(&r.out, `ol start="%d">`+"\n", first.number)
-		} else {
-			r.out.WriteString("ol>\n")
+			start = fmt.Sprintf(` start="%d"`, first.number)
 		}
-	} else {
-		r.out.WriteString("ul>\n")
 	}
+	r.out.WriteString("<" + tag + start + ">\n")
 	for _, inner := range items {
 		r.out.WriteString("<li>")
 		if loose {
@@ -295,16 +293,16 @@ func (r *renderer) list(lines []string, i int, first item, depth int) int {
 }
 
 // continues reports a line that goes on with the paragraph before it, since nothing else begins there.
-func (r *renderer) continues(lines []string, i int) bool {
-	x, isItem := itemOf(lines[i])
-	begins := isItem && (x.mark != "." && x.mark != ")" || x.number == 1)
-	return !blank(lines[i]) && fence(lines[i]) == "" && heading(lines[i]) == 0 && !rule(lines[i]) && !quoted(lines[i]) && !begins
+func continues(line string) bool {
+	x, isItem := itemOf(line)
+	begins := isItem && (!x.ordered() || x.number == 1)
+	return !blank(line) && fence(line) == "" && heading(line) == 0 && !rule(line) && !quoted(line) && !begins
 }
 
 // paragraph writes a paragraph, and gives the line behind it.
 func (r *renderer) paragraph(lines []string, i int, tight bool, depth int) int {
 	text := []string{strings.TrimLeft(lines[i], " ")}
-	for i++; i < len(lines) && underlined(lines[i]) == 0 && (r.continues(lines, i) || depth >= deepest && !blank(lines[i])) && (i+1 == len(lines) || columns(lines[i], lines[i+1]) == nil); i++ {
+	for i++; i < len(lines) && underlined(lines[i]) == 0 && (continues(lines[i]) || depth >= deepest && !blank(lines[i])) && (i+1 == len(lines) || columns(lines[i], lines[i+1]) == nil); i++ {
 		text = append(text, strings.TrimLeft(lines[i], " "))
 	}
 	if i < len(lines) && underlined(lines[i]) > 0 {
@@ -401,9 +399,9 @@ func (r *renderer) table(lines []string, i int) int {
 	row(lines[i], "th")
 	r.out.WriteString("</thead>\n")
 	i += 2
-	if i < len(lines) && r.continues(lines, i) {
+	if i < len(lines) && continues(lines[i]) {
 		r.out.WriteString("<tbody>\n")
-		for ; i < len(lines) && r.continues(lines, i); i++ {
+		for ; i < len(lines) && continues(lines[i]); i++ {
 			row(lines[i], "td")
 		}
 		r.out.WriteString("</tbody>\n")

@@ -220,7 +220,7 @@ func (r *renderer) linked(text string, depth int) (html string, n int) {
 		return "", 0
 	}
 	last := closing(text, end+2, '(', ')')
-	if last < 0 {
+	if last < 0 || !picture && hasLink(text[begin:end]) {
 		return "", 0
 	}
 	to, title := strings.TrimSpace(text[end+2:last]), ""
@@ -239,6 +239,29 @@ func (r *renderer) linked(text string, depth int) (html string, n int) {
 		return `<img src="` + Escape(to) + `" alt="` + Escape(plain(text[begin:end])) + `"` + title + `>`, last + 1
 	}
 	return `<a href="` + Escape(to) + `"` + title + `>` + r.within(text[begin:end], depth+1) + `</a>`, last + 1
+}
+
+// hasLink reports a text with a link in it, which is no link's own text: of two links, one in the other, the inner one is meant.
+func hasLink(text string) bool {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '`':
+			n := run(text, i)
+			if end := codeEnd(text, i+n, n); end >= 0 {
+				i = end
+			}
+			i += n - 1
+		case '[':
+			picture := i > 0 && text[i-1] == '!'
+			end := closing(text, i+1, '[', ']')
+			if !picture && end >= 0 && end+1 < len(text) && text[end+1] == '(' && closing(text, end+2, '(', ')') >= 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // closing is where what was opened before i is closed, past code, pairs and what stands behind a backslash; -1 where it is not.

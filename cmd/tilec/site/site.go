@@ -60,12 +60,17 @@ func Write(folder, from string, of Sources) (pages int, err error) {
 
 // build writes the pages to a folder. Texts that pages link to become pages of their own.
 func build(folder string, c *contents, of Sources) (pages int, err error) {
-	l := &links{pages: map[string]string{}, sources: map[string]string{}, copies: map[string]string{}}
+	l := &links{pages: map[string]string{}, sources: map[string]string{}, copies: map[string]string{}, taken: map[string]string{}}
 	for _, p := range c.pages() {
 		if p.markdown, err = p.text(of); err != nil {
 			return 0, err
 		}
-		for _, file := range append(p.also, p.file) {
+		name := p.file
+		if p.made != "" {
+			name = madeScheme + p.made
+		}
+		l.taken[p.address] = name
+		for _, file := range append(p.also, name) {
 			l.pages[file] = p.address
 		}
 	}

@@ -10,20 +10,22 @@ import (
 // A link into nowhere is an error that says to where.
 func TestDeadLinks(t *testing.T) {
 	t.Chdir("../../..")
-	l := &links{pages: map[string]string{"docs/json.md": "json.html", "stdlib": "library.html"}, sources: map[string]string{}, copies: map[string]string{}}
+	l := &links{pages: map[string]string{"docs/json.md": "json.html", "stdlib": "library.html", "tilec:library": "library.html"}, sources: map[string]string{}, copies: map[string]string{}, taken: map[string]string{"made.html": "made.md"}}
 	for to, want := range map[string]string{
 		"json.md#run": "json.html#run", "../stdlib/nn.tile": "stdlib-nn.tile.html", "#here": "#here", "https://example.org/x": "https://example.org/x",
-		"mailto:a@example.org": "mailto:a@example.org", "../stdlib": "library.html",
+		"mailto:a@example.org": "mailto:a@example.org", "../stdlib": "library.html", "tilec:library": "library.html", "tilec:library#softmax": "library.html#softmax",
 	} {
 		got, err := l.address(&page{file: "docs/a.md"}, to)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 	}
 	assert.Equal(t, map[string]string{"stdlib/nn.tile": "stdlib-nn.tile.html"}, l.sources)
-	for _, to := range []string{"none.md", "../jit", "../../outside"} {
+	for _, to := range []string{"none.md", "../jit", "../../outside", "tilec:errors"} {
 		_, err := l.address(&page{file: "docs/a.md"}, to)
 		assert.ErrorContains(t, err, "a link leads to")
 	}
+	assert.NoError(t, l.take("made.html", "made.md"))
+	assert.EqualError(t, l.take("made.html", "made"), "made.md and made would both be made.html: rename one of them")
 }
 
 // Contents name a page's file, what else it stands for, and the page in the site; the first page is where a site begins.
