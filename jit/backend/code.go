@@ -99,13 +99,13 @@ func emitPTX(f *ir.Func, p *plan.Plan, t target.Machine, store *cache.Cache) (*p
 	var kept storedModule
 	if data, ok := store.Get(key); ok && json.Unmarshal(data, &kept) == nil {
 		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Cluster: kept.Cluster, Scratch: f.ScratchBytes(),
-			Split: kept.Split, Most: kept.Most, Buffers: kept.Buffers, Hinted: kept.hinted(f), Grid: f.Grid(), Params: f.Params(), Maps: kept.tensorMaps(f)}, nil
+			Split: kept.Split, ForOne: kept.ForOne, Most: kept.Most, Buffers: kept.Buffers, Hinted: kept.hinted(f), Grid: f.Grid(), Params: f.Params(), Maps: kept.tensorMaps(f)}, nil
 	}
 	m, err := ptx.Compile(f, p, t)
 	if err != nil {
 		return nil, err
 	}
-	if data, err := json.Marshal(storedModule{m.Text, m.Entry, m.Threads, m.Shared, m.Cluster, m.Split, m.Most, m.Buffers, effects(f, m), keptMaps(f, m)}); err == nil {
+	if data, err := json.Marshal(storedModule{m.Text, m.Entry, m.Threads, m.Shared, m.Cluster, m.Split, m.ForOne, m.Most, m.Buffers, effects(f, m), keptMaps(f, m)}); err == nil {
 		store.Put(key, data)
 	}
 	return m, nil
@@ -128,6 +128,7 @@ func sourceLines(f *ir.Func) string {
 type storedModule struct {
 	Text, Entry                     string
 	Threads, Shared, Cluster, Split int
+	ForOne                          int
 	Most                            int
 	Buffers                         []string
 	// Effects are of the hints of accesses, in the order of the IR.

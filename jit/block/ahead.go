@@ -109,14 +109,14 @@ func (p *Program) newPipeline(op *ir.Op) *Pipeline {
 	return x
 }
 
-// mostSteps is how many steps the loop has at most; 0 where that is not known.
+// mostSteps is how many steps of the loop a block has at most; 0 where that is not known.
 func (x *Pipeline) mostSteps() int {
 	n, known := x.Op.MostPositions()
 	if !known {
 		return 0
 	}
-	step := x.Op.Axis.Extent
-	return int(min((n+step-1)/step, math.MaxInt32))
+	step, blocks := x.Op.Axis.Extent, max(x.Op.Axis.Split, 1)
+	return int(min(((n+step-1)/step+blocks-1)/blocks, math.MaxInt32))
 }
 
 // slice finds the loads that may run ahead: those that only contractions of this

@@ -54,6 +54,7 @@ func init() {
 		part("tiles", func(p *Program) **Tiles { return &p.Tiles }, (*text).goingThrough),
 		part("longest", func(p *Program) **LongestFirst { return &p.LongestFirst }, (*text).longest),
 		{"grouped", theKernel, func(p *Program, _ *ir.Op) bool { return p.Grouped }, (*text).grouped},
+		{"along", theKernel, func(p *Program, _ *ir.Op) bool { return p.Along != nil }, func(t *text, _ *ir.Op) { t.axis(&t.Along) }},
 		{"ragged", theKernel, func(p *Program, _ *ir.Op) bool { return len(p.RaggedGrid) > 0 }, func(t *text, _ *ir.Op) { t.axes(&t.RaggedGrid) }},
 		{"staggered", theKernel, func(p *Program, _ *ir.Op) bool { return p.Staggered > 0 }, func(t *text, _ *ir.Op) { number(t, &t.Staggered) }},
 		{"private", theKernel, func(p *Program, _ *ir.Op) bool { return len(p.Privates) > 0 }, func(t *text, _ *ir.Op) { t.privates() }},

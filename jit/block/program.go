@@ -97,6 +97,9 @@ type Program struct {
 
 	// Split is over how many blocks of a cluster axes are divided, 0 for none.
 	Split int
+	// Along is the axis of the grid along which the blocks that share loops are neighbours, which go on by themselves behind these; nil where
+	// they are launched for the loops.
+	Along *ir.Axis
 	// RaggedGrid are the axes of the grid whose last blocks may have fewer positions, where the other blocks have code of their own,
 	// without masks. Products mask only outside their loops, so they have one code for all blocks.
 	RaggedGrid []*ir.Axis
@@ -220,6 +223,7 @@ func (p *Program) grid() {
 	last := len(axes) - 1
 	p.LongestFirst = p.longestFirst()
 	p.Grouped = len(p.Products) > 0 && last > 0 && !axes[last].Scalar && !axes[last-1].Scalar
+	p.Along = p.along()
 	if len(p.Products) > 0 {
 		return
 	}

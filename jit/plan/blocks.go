@@ -6,7 +6,7 @@ import "tilec/jit/ir"
 
 // blocks is how many blocks the launch has.
 func (c at) blocks() int64 {
-	n := c.sharing()
+	n := c.forOne()
 	if !c.target.IsGPU() {
 		n = 1
 	}

@@ -199,9 +199,13 @@ func (c at) elements(s step, padded bool) (all, onePass float64) {
 	for _, loop := range s.loops {
 		all *= c.steps(loop, s.axes, padded)
 	}
-	// What the blocks of a cluster do not share, each does by itself, but for what it writes.
-	if !c.divided(s) && s.op.Code.Row().Effect != lang.Writes && c.target.IsGPU() {
-		all *= float64(c.sharing())
+	// What the blocks of a cluster do not share, each does by itself, but for what it writes; of neighbours each writes.
+	switch divided := c.divided(s); {
+	case !c.target.IsGPU() || c.sharing() == 1:
+	case divided && c.inGrid():
+		all /= float64(c.sharing())
+	case !divided && s.op.Code.Row().Effect != lang.Writes:
+		all *= float64(c.forOne())
 	}
 	onePass = all
 	for i, n := range c.passes[s.op] {

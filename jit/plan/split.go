@@ -164,7 +164,7 @@ func (c at) fills() bool {
 	if c.softmax {
 		each = fullSoftmax
 	}
-	return c.blocks()/c.sharing() >= each*int64(c.target.SMs)
+	return c.blocks()/c.forOne() >= each*int64(c.target.SMs)
 }
 
 // divided reports an operation of which each block of a cluster does a part.

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"tilec/jit/ir"
@@ -25,11 +26,11 @@ func (k *kernel) blockNumber() asm.Reg {
 		first := k.argument(ir.Param{Kind: ir.ParamFirst})
 		number = a.Op(asm.B32, "add.u32", number, first)
 	}
-	if k.Split > 1 && !k.Func.HasRanges() {
-		return a.Register(a.Quotient(number, asm.Int(k.Split)))
+	if n := k.ForOne(); n > 1 {
+		number = a.Register(a.Quotient(number, asm.Int(n)))
 	}
-	if k.Split > 1 {
-		number = a.Register(a.Quotient(number, asm.Int(k.Split)))
+	if k.Split > 1 && !k.Func.HasRanges() { // a cluster has all that it is launched with
+		return number
 	}
 	if n, ranges := k.ClusterSize(), k.Func.HasRanges(); n > 1 || ranges {
 		var blocks asm.Number = asm.Int(1)
@@ -143,6 +144,8 @@ type joined struct {
 	op   *ir.Op
 	regs []asm.Reg // by tile
 	out  []asm.Reg
+	// own are the bits of a thread's number by which threads have an element of their own: those that differ in others hold the same.
+	own int
 }
 
 // onlyStored reports joins of which only the first block needs what they give: behind them nothing is shared any more, and it stores.
@@ -169,7 +172,7 @@ func (k *kernel) join(ops []*ir.Op, onlyFirst bool) {
 			out[i] = make([]asm.Reg, len(tiles[i]))
 		}
 		for j := range tiles[0] {
-			e := joined{op: op}
+			e := joined{op: op, own: ownBits(l)}
 			for i := range tiles {
 				out[i][j] = k.a.Reg(tiles[i][j].Class)
 				e.regs, e.out = append(e.regs, tiles[i][j]), append(e.out, out[i][j])
@@ -183,35 +186,65 @@ func (k *kernel) join(ops []*ir.Op, onlyFirst bool) {
 			k.hold(op.Results[len(tiles)], layout.Uniform(k.Warps), []asm.Reg{k.anyBefore(op)})
 		}
 	}
+	if s := k.sendings[ops[0]]; s != nil {
+		k.send(s, all)
+		return
+	}
 	var exchanges []*exchange
 	most := 0
 	room := max(exchangeBytes, k.arena.Peak-k.arena.Top-exchangeAlign) // what the block has anyway costs nothing
-	for threads := k.Warps * layout.Lanes; len(all) > 0; {
+	for len(all) > 0 {
 		n, bytes := 0, 0
-		for n < len(all) && (n == 0 || bytes+all[n].bytes()*threads <= room) {
-			bytes += all[n].bytes() * threads
+		for n < len(all) && (n == 0 || bytes+all[n].bytes()*all[n].holders() <= room) {
+			bytes += all[n].bytes() * all[n].holders()
 			n++
 		}
-		exchanges = append(exchanges, &exchange{k, all[:n], movedTogether(all[:n], threads)})
+		exchanges = append(exchanges, &exchange{k, all[:n], movedTogether(all[:n])})
 		most, all = max(most, bytes), all[n:]
 	}
 	k.a.Comment("the parts of %d blocks", k.Split)
 	buffer := k.allocate(most, fmt.Sprintf("exchanging the parts of axis %s", ops[0].Axis.Name))
 	if onlyFirst {
 		k.leaveToFirst(exchanges, buffer)
-	} else {
-		for _, x := range exchanges {
-			x.give(buffer)
-			k.clusterBarrier()
-			x.take(buffer, false)
-			k.clusterBarrier()
-		}
+		k.release(buffer)
+		return
 	}
-	k.release(buffer)
+	for _, x := range exchanges {
+		k.awaitReaders()
+		x.give(buffer)
+		k.clusterBarrier()
+		x.take(buffer, false)
+		k.hasRead()
+	}
+	if most > leftInPlace || !k.atTop(ops[0]) {
+		k.awaitReaders()
+		k.release(buffer)
+	}
+}
+
+// leftInPlace is how many bytes of parts lie where they are until the kernel ends, so that nobody waits until the other blocks have read them.
+const leftInPlace = 8 << 10
+
+// atTop reports an operation of the kernel's body.
+func (k *kernel) atTop(op *ir.Op) bool { return slices.Contains(k.Func.Body.Ops, op) }
+
+// hasRead says that the block has read what the others gave; it waits for nobody.
+func (k *kernel) hasRead() {
+	k.a.Do("barrier.cluster.arrive.release.aligned")
+	k.beingRead = true
+}
+
+// awaitReaders waits until the other blocks have read what this one gave.
+func (k *kernel) awaitReaders() {
+	if k.beingRead {
+		k.a.Do("barrier.cluster.wait.acquire.aligned")
+		k.beingRead = false
+	}
 }
 
 // leaveToFirst has the first block put the parts together, and the others end when it has read theirs.
 func (k *kernel) leaveToFirst(exchanges []*exchange, buffer buffer) {
+	k.awaitReaders()
 	a, first := k.a, k.a.Label()
 	begin := a.Here()
 	a.If(k.firstBlock()).Do("bra.uni", first)
@@ -222,16 +255,21 @@ func (k *kernel) leaveToFirst(exchanges []*exchange, buffer buffer) {
 		k.clusterBarrier()
 	}
 	k.pop()
-	if k.ended == 0 {
-		k.ended = a.Label()
-	}
-	a.Do("bra.uni", k.ended)
+	k.leave()
 	a.Place(first)
 	for _, x := range exchanges {
 		k.clusterBarrier()
 		x.take(buffer, true)
 		k.clusterBarrier()
 	}
+}
+
+// leave has the block end.
+func (k *kernel) leave() {
+	if k.ended == 0 {
+		k.ended = k.a.Label()
+	}
+	k.a.Do("bra.uni", k.ended)
 }
 
 // bytes is what one thread's element takes.
@@ -243,6 +281,26 @@ func (e joined) bytes() int {
 	return n
 }
 
+// holders is how many threads of a block have elements of their own.
+func (e joined) holders() int { return 1 << bits.OnesCount(uint(e.own)) }
+
+// ownBits are the bits of a thread's number by which its elements of a tile differ from those of others.
+func ownBits(l layout.Layout) (own int) {
+	scan := func(ds []layout.Digit, at int) {
+		for _, d := range ds {
+			for n := 1; n < d.Size; n *= 2 {
+				if d.Axis != nil {
+					own |= 1 << at
+				}
+				at++
+			}
+		}
+	}
+	scan(l.Lane, 0)
+	scan(l.Warp, bits.Len(layout.Lanes-1))
+	return own
+}
+
 // exchange is elements whose parts blocks exchange at a time. Every thread of a block holds what the same thread of the others holds
 // a part of.
 type exchange struct {
@@ -252,34 +310,43 @@ type exchange struct {
 }
 
 // moved is registers of each thread that one access moves to shared memory or from it. There is an array with an element for each
-// thread, which begins at a place of the buffer.
+// thread that has some of its own, which begins at a place of the buffer.
 type moved struct {
-	regs, outs []asm.Reg
-	bytes, at  int
+	regs, outs     []asm.Reg
+	bytes, at, own int
 }
 
 // mostMoved is the bytes that one access moves at most.
 const mostMoved = 16
 
-// movedTogether are the accesses that move some elements, the wide registers first, so that all are aligned.
-func movedTogether(all []joined, threads int) []moved {
+// movedTogether are the accesses that move some elements, the wide ones first, so that all are aligned.
+func movedTogether(all []joined) []moved {
 	var ms []moved
-	at := 0
-	for _, size := range []int{8, 4} {
-		var regs, outs []asm.Reg
-		for _, e := range all {
-			for i, r := range e.regs {
-				if r.Class.Bytes() == size {
-					regs, outs = append(regs, r), append(outs, e.out[i])
+	for left := all; len(left) > 0; {
+		own := left[0].own
+		alike := func(e joined) bool { return e.own == own }
+		for _, size := range []int{8, 4} {
+			var regs, outs []asm.Reg
+			for _, e := range left {
+				for i, r := range e.regs {
+					if alike(e) && r.Class.Bytes() == size {
+						regs, outs = append(regs, r), append(outs, e.out[i])
+					}
+				}
+			}
+			for n := mostMoved / size; n > 0; n /= 2 {
+				for ; len(regs) >= n; regs, outs = regs[n:], outs[n:] {
+					ms = append(ms, moved{regs: regs[:n], outs: outs[:n], bytes: n * size, own: own})
 				}
 			}
 		}
-		for n := mostMoved / size; n > 0; n /= 2 {
-			for ; len(regs) >= n; regs, outs = regs[n:], outs[n:] {
-				ms = append(ms, moved{regs[:n], outs[:n], n * size, at})
-				at += threads * n * size
-			}
-		}
+		left = slices.DeleteFunc(slices.Clone(left), alike)
+	}
+	slices.SortStableFunc(ms, func(x, y moved) int { return y.bytes - x.bytes })
+	at := 0
+	for i := range ms {
+		ms[i].at = at
+		at += ms[i].bytes << bits.OnesCount(uint(ms[i].own))
 	}
 	return ms
 }
@@ -296,7 +363,40 @@ func (m moved) access(name string, regs []asm.Reg) (string, asm.Operand) {
 // mine is where the thread's element of an array lies that begins where the buffer does.
 func (x *exchange) mine(b buffer, m moved) asm.Reg {
 	a := x.k.a
-	return a.Register(a.Add(a.Calc(asm.B32, "add.s32", x.k.sharedBase(), asm.Int(b.at)), a.Mul(x.k.tid, m.bytes)))
+	return a.Register(a.Add(a.Calc(asm.B32, "add.s32", x.k.sharedBase(), asm.Int(b.at)), a.Mul(x.k.holder(m.own), m.bytes)))
+}
+
+// holder is the number of the thread, or of the one that holds the same for it, among those that differ in some bits of their numbers.
+func (k *kernel) holder(own int) asm.Number {
+	threads := k.Warps * layout.Lanes
+	if own&(threads-1) == threads-1 {
+		return k.tid
+	}
+	a := k.a
+	var number asm.Number = asm.Int(0)
+	for at, place := 0, 0; own>>at != 0; {
+		if own>>at&1 == 0 {
+			at++
+			continue
+		}
+		n := bits.TrailingZeros(^uint(own >> at)) // bits side by side
+		x := k.tid
+		if at > place {
+			x = a.Calc(asm.B32, "shr.u32", x, asm.Int(at-place))
+		}
+		number = a.Add(number, a.Calc(asm.B32, "and.b32", x, asm.Int((1<<n-1)<<place)))
+		at, place = at+n, place+n
+	}
+	return number
+}
+
+// gives is the predicate that nobody else gives what the thread has; no register where every thread has something of its own.
+func (k *kernel) gives(own int) asm.Reg {
+	others := (k.Warps*layout.Lanes - 1) &^ own
+	if others == 0 {
+		return asm.Reg{}
+	}
+	return k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(others)), asm.Int(0))
 }
 
 // give puts the block's parts where the others read them.
@@ -304,41 +404,60 @@ func (x *exchange) give(b buffer) {
 	a := x.k.a
 	x.k.writing(b)
 	for _, m := range x.moved {
-		regs := slices.Clone(m.regs)
-		for i, r := range regs {
-			if r.Class == asm.Pred {
-				regs[i] = a.Op(asm.B32, "selp.u32", asm.Int(1), asm.Int(0), r)
-			}
+		name, all := m.access("st.shared", asWords(a, m.regs))
+		to, gives := asm.At(x.mine(b, m)).Plus(m.at), x.k.gives(m.own)
+		if !gives.Valid() {
+			a.Do(name, to, all)
+			continue
 		}
-		name, all := m.access("st.shared", regs)
-		a.Do(name, asm.At(x.mine(b, m)).Plus(m.at), all)
+		a.If(gives).Do(name, to, all)
 	}
+}
+
+// asWords are registers that can be stored.
+func asWords(a *asm.Builder, regs []asm.Reg) []asm.Reg {
+	words := slices.Clone(regs)
+	for i, r := range regs {
+		if r.Class == asm.Pred {
+			words[i] = a.Op(asm.B32, "selp.u32", asm.Int(1), asm.Int(0), r)
+		}
+	}
+	return words
+}
+
+// read loads what an access moves, into registers like those that it was stored from.
+func (x *exchange) read(name string, m moved, from asm.Addr) []asm.Reg {
+	a := x.k.a
+	regs := make([]asm.Reg, len(m.regs))
+	for i, r := range m.regs {
+		if regs[i] = a.Reg(r.Class); r.Class == asm.Pred {
+			regs[i] = a.Reg(asm.B32)
+		}
+	}
+	name, all := m.access(name, regs)
+	a.Set(all, name, from)
+	for i, r := range m.regs {
+		if r.Class == asm.Pred {
+			regs[i] = a.Op(asm.Pred, "setp.ne.u32", regs[i], asm.Int(0))
+		}
+	}
+	return regs
 }
 
 // take reads the parts of all blocks in their order and puts them together. The first block, where it alone does, has its own at hand.
 func (x *exchange) take(b buffer, onlyFirst bool) {
 	a := x.k.a
 	fetch := func(rank int) map[asm.Reg]asm.Reg { // the parts of one block, by the block's own registers
-		from := map[int]asm.Reg{}
+		from := map[[2]int]asm.Reg{}
 		parts := map[asm.Reg]asm.Reg{}
 		for _, m := range x.moved {
-			regs := slices.Clone(m.regs)
+			regs := m.regs
 			if !onlyFirst || rank > 0 {
-				if !from[m.bytes].Valid() {
-					from[m.bytes] = a.Op(asm.B32, "mapa.shared::cluster.u32", x.mine(b, m), asm.Int(rank))
+				key := [2]int{m.bytes, m.own}
+				if !from[key].Valid() {
+					from[key] = a.Op(asm.B32, "mapa.shared::cluster.u32", x.mine(b, m), asm.Int(rank))
 				}
-				for i, r := range regs {
-					if regs[i] = a.Reg(r.Class); r.Class == asm.Pred {
-						regs[i] = a.Reg(asm.B32)
-					}
-				}
-				name, all := m.access("ld.shared::cluster", regs)
-				a.Set(all, name, asm.At(from[m.bytes]).Plus(m.at))
-				for i, r := range m.regs {
-					if r.Class == asm.Pred {
-						regs[i] = a.Op(asm.Pred, "setp.ne.u32", regs[i], asm.Int(0))
-					}
-				}
+				regs = x.read("ld.shared::cluster", m, asm.At(from[key]).Plus(m.at))
 			}
 			for i, r := range m.outs {
 				parts[r] = regs[i]
@@ -346,6 +465,11 @@ func (x *exchange) take(b buffer, onlyFirst bool) {
 		}
 		return parts
 	}
+	x.join(fetch)
+}
+
+// join puts the parts of the blocks together.
+func (x *exchange) join(fetch func(rank int) map[asm.Reg]asm.Reg) {
 	if x.all[0].op.Exclusive {
 		x.k.partsBefore(x.all, fetch)
 	} else {
@@ -353,9 +477,20 @@ func (x *exchange) take(b buffer, onlyFirst bool) {
 	}
 }
 
+// partsAtOnce is how many registers of a thread the parts of several blocks take that are asked for before the first is looked at: one way to another
+// block's memory takes as long as several dozen operations.
+const partsAtOnce = 48
+
 // partsOfAll combines the parts of all blocks.
 func (k *kernel) partsOfAll(all []joined, fetch func(rank int) map[asm.Reg]asm.Reg) {
-	a := k.a
+	a, words := k.a, 0
+	for _, e := range all {
+		words += e.bytes() / 4
+	}
+	if n := min(partsAtOnce/max(words, 1), k.Split); n > 1 {
+		k.partsTogether(all, n, fetch)
+		return
+	}
 	// Parts without steps are the last ones: behind the first of them there is nothing more.
 	end := a.Label()
 	conditional := false
@@ -385,6 +520,33 @@ func (k *kernel) partsOfAll(all []joined, fetch func(rank int) map[asm.Reg]asm.R
 	if conditional {
 		k.pop()
 		a.Place(end)
+	}
+}
+
+// partsTogether combines the parts of all blocks, and asks for those of so many at once. What parts without steps hold is left out.
+func (k *kernel) partsTogether(all []joined, n int, fetch func(rank int) map[asm.Reg]asm.Reg) {
+	for first := 0; first < k.Split; first += n {
+		var parts []map[asm.Reg]asm.Reg
+		for rank := first; rank < min(first+n, k.Split); rank++ {
+			parts = append(parts, fetch(rank))
+		}
+		for i, p := range parts {
+			exists := k.partExists(all[0].op, first+i)
+			for _, e := range all {
+				xs := make([]asm.Reg, len(e.out))
+				for j, r := range e.out {
+					xs[j] = p[r]
+				}
+				if first+i > 0 {
+					for j, x := range k.function(e.op, e.out, xs) {
+						xs[j] = k.selected(exists, x, e.out[j])
+					}
+				}
+				for j, r := range e.out {
+					k.a.Move(r, xs[j])
+				}
+			}
+		}
 	}
 }
 
@@ -457,6 +619,7 @@ func (k *kernel) partExists(join *ir.Op, rank int) asm.Reg {
 
 // clusterBarrier makes what the cluster's blocks have written visible to all of them.
 func (k *kernel) clusterBarrier() {
+	k.awaitReaders()
 	k.a.Do("barrier.cluster.arrive.release.aligned")
 	k.a.Do("barrier.cluster.wait.acquire.aligned")
 	k.arena.reads, k.arena.writes, k.arena.unknown = nil, nil, false

@@ -51,6 +51,7 @@ func (k *kernel) waitForLaunchBefore() {
 			k.fragmentsAhead(c)
 		}
 	}
+	k.awaitCluster()
 	k.a.Do("griddepcontrol.wait")
 	k.released = k.now()
 }

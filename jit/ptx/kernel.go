@@ -22,6 +22,12 @@ type kernel struct {
 	sharing *ir.Op
 	// ended is where blocks go of a cluster whose first block does what is left; 0 for none.
 	ended asm.Label
+	// beingRead: other blocks of the cluster may still read what this one gave them.
+	beingRead bool
+	// sendings are the joins whose parts blocks send one another, by the first of those that go together.
+	sendings map[*ir.Op]*sending
+	// together: all blocks of the cluster have their mbarriers.
+	together bool
 	// hinted says what became of the hints of accesses.
 	hinted map[*ir.Op]string
 
@@ -162,7 +168,9 @@ func (k *kernel) lower() {
 	}
 	k.began = k.now()
 	k.push(0) // what is computed from here on is not at hand in the producer
+	k.beginSending()
 	k.waitForLaunchBefore()
+	k.awaitCluster()
 	k.startProducer()
 	k.keepRows()
 	k.beginPrivate()
@@ -238,11 +246,14 @@ func (k *kernel) block(b *ir.Block) {
 		if joins := joinsAt(b.Ops[i:]); len(joins) > 0 {
 			k.a.Loc(joins[0].At)
 			i += len(joins)
-			k.join(joins, b == k.Func.Body && onlyStored(joins, b.Ops[i:]))
+			k.join(joins, k.Alike() && b == k.Func.Body && onlyStored(joins, b.Ops[i:]))
 			continue
 		}
 		k.emit(b.Ops[i])
 		i++
+	}
+	if b == k.Func.Body {
+		k.awaitReaders() // whose memory is gone when the block ends
 	}
 }
 
@@ -270,7 +281,7 @@ func (k *kernel) emit(op *ir.Op) {
 	if !ok {
 		failf("operation %s has no PTX form", op.Code)
 	}
-	if k.Split > 1 && k.sharing == nil && op.Code.Row().Effect == lang.Writes && (op.Tensor == nil || !op.Tensor.Scratch) {
+	if k.Alike() && k.sharing == nil && op.Code.Row().Effect == lang.Writes && (op.Tensor == nil || !op.Tensor.Scratch) {
 		k.onlyFirst(func() { lower(k, op) })
 		return
 	}

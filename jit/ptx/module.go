@@ -24,6 +24,8 @@ type Module struct {
 	Threads, Shared int
 	// Cluster is the blocks of a cluster, and Split over how many of them an axis is divided; 0 or 1 for none.
 	Cluster, Split int
+	// ForOne is how many blocks are launched for one of the grid; 0 or 1 for one.
+	ForOne int
 	// Most is how many blocks a launch has at most, of blocks that go through the tiles of the grid; 0 where each has one.
 	Most int
 	// Scratch is the scratch memory of a block, in bytes.
@@ -60,8 +62,8 @@ func (m *Module) launched(n int64) int64 {
 		c := int64(max(m.Cluster, 1))
 		return min((n+c-1)/c*c, int64(m.Most)/c*c)
 	}
-	if m.Split > 1 {
-		return n * int64(m.Split)
+	if m.ForOne > 1 {
+		return n * int64(m.ForOne)
 	}
 	if c := int64(m.Cluster); c > 1 { // a cluster is launched whole; blocks beyond the last do nothing
 		n = (n + c - 1) / c * c
@@ -218,7 +220,7 @@ func (k *kernel) argument(p ir.Param) asm.Reg {
 func (k *kernel) module() *Module {
 	m := &Module{
 		Entry: identifier(k.Func.Name), Threads: k.Threads(), Shared: k.arena.Peak,
-		Cluster: k.ClusterSize(), Split: k.Split, Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.Func.ScratchBytes(),
+		Cluster: k.ClusterSize(), Split: k.Split, ForOne: k.ForOne(), Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.Func.ScratchBytes(),
 		Grid: k.Func.Grid(), Params: k.Func.Params(), Maps: k.Maps,
 	}
 	text := asm.Kernel{

@@ -208,7 +208,7 @@ func Run(p *block.Program, args Args, order Order) (err error) {
 		launched = min(launched, max(group, total/4/group*group)) // few, so that each has several tiles
 	case p.Split > 1:
 		group = int64(p.Split)
-		launched = total * group
+		launched = total * int64(p.ForOne())
 	}
 	if args.Most > 0 && max(launched, total) > args.Most {
 		return &UnsupportedError{"a launch of so many blocks"}
@@ -354,7 +354,7 @@ func (b *blockState) newWarp(t *team, n int) *warp {
 func (w *warp) run(launched int64, group int) {
 	p, b := w.p(), w.block
 	if p.Tiles == nil {
-		w.place(b.number / int64(max(p.Split, 1)))
+		w.place(b.number / int64(p.ForOne()))
 		w.keepTensors()
 		w.body(p.Func.Body)
 		w.endPrivate()
@@ -395,7 +395,7 @@ func (w *warp) produce(launched int64, group int) {
 		}
 	}
 	if p.Tiles == nil {
-		w.place(b.number / int64(max(p.Split, 1)))
+		w.place(b.number / int64(p.ForOne()))
 		loops()
 		return
 	}

@@ -35,7 +35,7 @@ func (w *warp) do(op *ir.Op) {
 	if p.OnDemand(op) || w.emitted[op] || p.Late[op] != nil {
 		return
 	}
-	if p.Split > 1 && w.sharing == nil && op.Code.Row().Effect == lang.Writes && (op.Tensor == nil || !op.Tensor.Scratch) && w.block.rank > 0 {
+	if p.Alike() && w.sharing == nil && op.Code.Row().Effect == lang.Writes && (op.Tensor == nil || !op.Tensor.Scratch) && w.block.rank > 0 {
 		return // outside of loops that they share all blocks hold the same, and the first of them stores
 	}
 	switch row := op.Code.Row(); {
