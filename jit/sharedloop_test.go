@@ -9,10 +9,54 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/compile"
+	"tilec/jit/ir"
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/stdlib"
 )
+
+// Where blocks would go through the same positions anyway, as those do that project what a head attends for to outputs of their own, the planner has
+// them share these among themselves when they are many: no block is launched for it, and each stores.
+func TestBlocksOfTheGridShareLoops(t *testing.T) {
+	source, err := stdlib.FS.ReadFile("nn.tile")
+	require.NoError(t, err)
+	program, problems := jit.Load("nn.tile", source, nil)
+	require.Empty(t, problems)
+	to, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		positions     int64
+		pins          map[string]int64
+		deterministic bool
+		split, blocks int64 // over how many blocks, and how many are launched
+	}{
+		"a long cache":         {1024, nil, false, 4, 12 * 4},
+		"a short one":          {256, nil, false, 0, 12 * 3},
+		"a deterministic one":  {1024, nil, true, 0, 12},
+		"blocks for each":      {1024, map[string]int64{"BM": 256, "split": 2}, false, 2, 12 * 3 * 2},
+		"blocks of the grid":   {256, map[string]int64{"BM": 128, "split": 2}, false, 2, 12 * 6},
+		"outputs of one block": {256, map[string]int64{"BM": 1024, "split": 8}, false, 8, 12 * 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, k := range program.Kernels {
+				if k.Name != "attention_projected" {
+					continue
+				}
+				dims := map[string]int64{"B": 1, "H": 12, "D": 64, "N": 768, "P": c.positions}
+				s, err := jit.Specialise(k, jit.Options{Dims: dims, Types: map[string]lang.DType{"T": lang.BF16}, Pins: c.pins, Deterministic: c.deterministic})
+				require.NoError(t, err)
+				l, err := compile.Lower(s, to, nil)
+				require.NoError(t, err)
+				assert.EqualValues(t, c.split, l.Split(), "%s", l.Plan)
+				assert.Equal(t, c.blocks, l.Code.PTX.Blocks(func(d *ir.Dim) int64 { return dims[d.Name] }), "%s", l.Plan)
+				ptx, err := l.PTX()
+				require.NoError(t, err)
+				assert.Equal(t, c.split > 0, strings.Contains(ptx, "st.async."), "what blocks join is little, and sent")
+				assert.NotContains(t, ptx, "barrier.cluster.arrive.release", "which is a fence of the whole GPU")
+			}
+		})
+	}
+}
 
 // The planner spreads the steps of a long prompt's attention where few heads leave multiprocessors idle, and nowhere else: not where the
 // grid has blocks enough, not where a launch alone says how long the loop is, not where bits would tell where a row lies. Pins do anywhere.

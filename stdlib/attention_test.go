@@ -74,6 +74,55 @@ func TestAttentionShared(t *testing.T) {
 	}
 }
 
+// TestAttentionProjected has heads project what they attend for: blocks go through the cache by themselves, those of a head share it among
+// themselves, with a part for each and with parts that have nothing, or other blocks share it with each of them.
+func TestAttentionProjected(t *testing.T) {
+	k := load(t)
+	// B, H, D, N, P, start
+	everywhere := []shape{{1, 2, 64, 64, 300, 299}, {1, 1, 32, 128, 300, 40}, {2, 1, 16, 64, 70, 69}}
+	large := []shape{{1, 12, 64, 768, 1024, 999}, {1, 16, 64, 1024, 1024, 130}}
+	for name, pins := range map[string]map[string]int64{
+		"each by itself":          {"BM": 16, "BN": 32, "split": 1},
+		"a head's blocks by two":  {"BM": 32, "BN": 32, "split": 2},
+		"a head's blocks by four": {"BM": 16, "BN": 32, "split": 4},
+		"with others for each":    {"BM": 64, "BN": 32, "split": 2},
+		"as it is planned":        nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachType(t, shapes(t, everywhere, large), func(t *testing.T, d lang.DType, s shape) {
+				h, c, n, p, start := int(s[1]), int(s[2]), int(s[3]), int(s[4]), int(s[5])
+				q := jittest.Normal(d, "attention q", s[0], s[1], s[2])
+				keys, values := jittest.Normal(d, "attention k", s[0], s[1], s[4], s[2]), jittest.Normal(d, "attention v", s[0], s[1], s[4], s[2])
+				w := jittest.Normal(d, "attention w", s[3], s[1], s[2])
+				emphasise(values, p, c, start)
+				for _, cache := range []*jittest.Array{keys, values} {
+					for i := range cache.Len() {
+						if i/c%p > start {
+							cache.SetFloat(i, math.NaN())
+						}
+					}
+				}
+				scale := float64(float32(1 / math.Sqrt(float64(c))))
+				y := k.Run(t, "attention_projected", jit.Options{Pins: pins}, q, keys, values, starts(s[0], s[5]), jit.FloatValue(lang.F32, scale), w)[0]
+				a := attention{d, jittest.ContractionOf(t, d, ""), scale}
+				qs, ks, vs, ws := q.Floats(), keys.Floats(), values.Floats(), w.Floats()
+				var want []jittest.Bounded
+				for head := range int(s[0]) * h {
+					from, seen := head*p*c, start+1
+					o := a.row(qs[head*c:(head+1)*c], ks[from:from+seen*c], vs[from:from+seen*c])
+					for i := range n {
+						row := (i*h + head%h) * c
+						want = append(want, a.contraction.Dot(c,
+							func(e int) jittest.Bounded { return o[e].As(d) },
+							func(e int) jittest.Bounded { return jittest.Exact(ws[row+e]) }))
+					}
+				}
+				jittest.Near(t, y, func(e int) jittest.Bounded { return want[e] })
+			})
+		})
+	}
+}
+
 func testAttention(t *testing.T, cases []shape, pins map[string]int64) {
 	k := load(t)
 	eachType(t, cases, func(t *testing.T, d lang.DType, s shape) {

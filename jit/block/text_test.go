@@ -36,6 +36,7 @@ var texts = []struct {
 	{"histogram", "testdata/histogram.tir", map[string]int64{"i": 1024}, Settings{Warps: 4, Stages: 1}, "sm_90a"},
 	{"behind", "testdata/behind.tir", map[string]int64{"k": 4}, Settings{Warps: 4, Stages: 1}, "sm_90a"},
 	{"parts", "testdata/parts.tir", map[string]int64{"j": 128}, Settings{Warps: 8, Stages: 4}, "sm_90a"},
+	{"neighbours", "interp/testdata/neighbours.tir", map[string]int64{"n": 16, "j": 32}, Settings{Warps: 2, Stages: 1}, "sm_90a"},
 	{"words", "interp/testdata/words.tir", map[string]int64{"i": 1}, Settings{Warps: 2, Stages: 1, Forms: map[string]int64{"kept": 3}}, "sm_90a"},
 }
 
@@ -123,6 +124,8 @@ func TestFaultsInTextsAreNamed(t *testing.T) {
 		{"an unknown part of a layout", "add", "| warp", "| block", "block where warp belongs"},
 		{"too many registers given away", "product", "consumer 232", "consumer 240", "one of 2 warpgroups that compute has 240"},
 		{"registers that no step gives", "product", "producer 40", "producer 41", "in steps of 8"},
+		{"neighbours along an axis that is none of the grid's", "neighbours", "@along n", "@along j", "blocks along j do not share loops"},
+		{"neighbours that are no whole clusters", "neighbours", "split 4", "split 8", "blocks along n do not share loops"},
 		{"more teams than take turns", "teams", "teams 2", "teams 3", "one of 3 warpgroups that compute has 232"},
 		{"tiles for no block", "teams", "blocks 132", "blocks 0", "0 blocks of 2 teams"},
 		{"a loop without a ring", "product", "@ring stages 4 ahead 2 produced overlapped\n      producer: await room 0; start copies 0\n      begin: hand over\n      step: await copies 0; wipe; compute; return kept 0 of -1; keep 0\n      end: await products", "", "a copy is of a load in a loop that has a ring"},

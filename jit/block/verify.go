@@ -29,6 +29,9 @@ func (p *Program) Verify() error {
 	if x := p.Tiles; x != nil && (x.Blocks < 1 || x.Teams < 1 || x.Teams > mostTeams) {
 		return fmt.Errorf("%d blocks of %d teams of warps go through the tiles of the grid", x.Blocks, x.Teams)
 	}
+	if p.Along != nil && p.Along != p.along() {
+		return fmt.Errorf("blocks along %s do not share loops: they are no whole clusters, or do not do the same there", p.Along.Name)
+	}
 	if p.Words != nil {
 		for _, loop := range p.topLoops() {
 			if !p.wordsFit(loop) || !p.Words.fit(loop) {

@@ -86,6 +86,25 @@ func (l Layout) Copied() bool {
 	return slices.ContainsFunc(slices.Concat(l.Lane, l.Warp), func(d Digit) bool { return d.Axis == nil && d.Size > 1 })
 }
 
+// Own are the bits of a thread's number by which threads have elements of their own: those whose numbers differ in the other bits alone hold the same.
+func (l Layout) Own() (own int) {
+	at := 0
+	scan := func(ds []Digit) {
+		for _, d := range ds {
+			for n := 1; n < d.Size; n *= 2 {
+				if d.Axis != nil {
+					own |= 1 << at
+				}
+				at++
+			}
+		}
+	}
+	scan(l.Lane)
+	at = bits.Len(Lanes - 1)
+	scan(l.Warp)
+	return own
+}
+
 // Reach is one more than the largest coordinate that the digits give along a.
 func Reach(a *ir.Axis, groups ...[]Digit) int {
 	n := 1

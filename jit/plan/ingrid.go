@@ -19,6 +19,15 @@ func (m *model) lastOfGrid() int {
 	return m.place[grid[len(grid)-1]]
 }
 
+// repeatedPays is sharingPays of a loop that the blocks of the grid would otherwise repeat: no block is launched for it, and what it costs is what they send.
+const repeatedPays = 1.05
+
+// repeated reports a loop that blocks may share and that all blocks along the grid's last axis would go through.
+func (m *model) repeated() bool {
+	last := m.lastOfGrid()
+	return m.sharedLoop() != nil && last >= 0 && m.f.Axes[last].Dim.Known() && m.f.Regardless(m.sharedLoop(), m.f.Axes[last])
+}
+
 // regardless reports that all loops that blocks share do the same in all blocks along an axis of the grid.
 func (c at) regardless(i int) bool {
 	for _, loop := range c.loops {

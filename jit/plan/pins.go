@@ -146,7 +146,7 @@ func (m *model) sharings(pins map[string]int64) ([]int, error) {
 		return nil, &PinError{"split", n, fmt.Sprintf("no axis of kernel %s is one that blocks can share: a whole axis that is reduced, or the loop of an online softmax, at the top of a kernel that reads nothing that it writes", m.f.Name), 1, ""}
 	case n > 1:
 		return []int{int(n)}, nil
-	case m.shared < 0 || m.sharedLoop() != nil && !m.growsWithGrid():
+	case m.shared < 0 || m.sharedLoop() != nil && !m.growsWithGrid() && !m.repeated():
 		return []int{1}, nil
 	}
 	return splits, nil

@@ -23,7 +23,10 @@ const sharingPays = 1.25
 
 // gain is that factor for the kernel.
 func (m *model) gain() float64 {
-	if m.softmax {
+	switch {
+	case m.repeated() && !m.growsWithGrid():
+		return repeatedPays
+	case m.softmax:
 		return softmaxPays
 	}
 	return sharingPays
@@ -158,6 +161,12 @@ func (c at) spreads() bool {
 	return c.streamed(i) && ceilDiv(c.size[i], c.extent[i]) >= int64(c.sharers)
 }
 
+// gainsNothing reports a candidate that gains nothing by sharing: the grid keeps all multiprocessors busy, or the loop shows only at the launch how long
+// it is and blocks would be launched to share it.
+func (c at) gainsNothing() bool {
+	return c.fills() || c.sharedLoop() != nil && !c.growsWithGrid() && !c.inGrid()
+}
+
 // fills reports a candidate whose grid keeps all multiprocessors busy without that blocks share anything.
 func (c at) fills() bool {
 	each := int64(1)
@@ -202,6 +211,9 @@ func (c at) joining() float64 {
 	}
 	if c.sharers > 1 && c.sharedLoop() != nil {
 		joins, n = softmaxJoins, n-1 // the first block reads what the others have
+	}
+	if c.inGrid() {
+		return float64(joins * c.target.SendLatency)
 	}
 	return float64(joins*c.target.JoinLatency) + float64(n*bytes)/(c.target.RemoteBytesPerClock*c.target.Clock)
 }

@@ -5,10 +5,10 @@ import (
 	"math/bits"
 	"slices"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
-	"tilec/lang"
 )
 
 // This file is about blocks that work together. The blocks of a cluster may
@@ -124,21 +124,6 @@ const exchangeBytes = 32 << 10
 // exchangeAlign bounds the bytes that lie before it, so that it is aligned.
 const exchangeAlign = 1 << 10
 
-// joinsAt is the joins that begin at a place of a block: those of one axis that
-// follow one another share one exchange.
-func joinsAt(ops []*ir.Op) []*ir.Op {
-	n := 0
-	for n < len(ops) && ops[n].Code == lang.OpJoin && ops[n].Axis == ops[0].Axis {
-		for _, v := range ops[n].Args {
-			if slices.Contains(ops[:n], v.Def) {
-				return ops[:n]
-			}
-		}
-		n++
-	}
-	return ops[:n]
-}
-
 // joined is one element of the tiles of a join, as one thread of each block holds it.
 type joined struct {
 	op   *ir.Op
@@ -148,21 +133,11 @@ type joined struct {
 	own int
 }
 
-// onlyStored reports joins of which only the first block needs what they give: behind them nothing is shared any more, and it stores.
-func onlyStored(joins, behind []*ir.Op) bool {
-	needed := joins[0].Exclusive
-	(&ir.Block{Ops: behind}).Walk(func(op *ir.Op) bool {
-		needed = needed || op.Code == lang.OpJoin || op.Code == lang.OpFor && op.Axis != nil && op.Axis.Split > 1
-		return !needed
-	})
-	return !needed
-}
-
-// join puts together what the blocks carry out of loops over an axis that they share. Where only the first block needs it, the others
+// meet puts together what the blocks carry out of loops over an axis that they share. Where only the first block needs it, the others
 // leave it to that one, and end.
-func (k *kernel) join(ops []*ir.Op, onlyFirst bool) {
+func (k *kernel) meet(m block.Meeting) {
 	var all []joined
-	for _, op := range ops {
+	for _, op := range m.Joins {
 		k.a.Comment("%s", describe(op))
 		l := k.Homes[op.Results[0]]
 		out := make([][]asm.Reg, len(op.Joined()))
@@ -172,7 +147,7 @@ func (k *kernel) join(ops []*ir.Op, onlyFirst bool) {
 			out[i] = make([]asm.Reg, len(tiles[i]))
 		}
 		for j := range tiles[0] {
-			e := joined{op: op, own: ownBits(l)}
+			e := joined{op: op, own: l.Own()}
 			for i := range tiles {
 				out[i][j] = k.a.Reg(tiles[i][j].Class)
 				e.regs, e.out = append(e.regs, tiles[i][j]), append(e.out, out[i][j])
@@ -186,7 +161,7 @@ func (k *kernel) join(ops []*ir.Op, onlyFirst bool) {
 			k.hold(op.Results[len(tiles)], layout.Uniform(k.Warps), []asm.Reg{k.anyBefore(op)})
 		}
 	}
-	if s := k.sendings[ops[0]]; s != nil {
+	if s, ok := k.sendings[m.Joins[0]]; ok {
 		k.send(s, all)
 		return
 	}
@@ -203,48 +178,23 @@ func (k *kernel) join(ops []*ir.Op, onlyFirst bool) {
 		most, all = max(most, bytes), all[n:]
 	}
 	k.a.Comment("the parts of %d blocks", k.Split)
-	buffer := k.allocate(most, fmt.Sprintf("exchanging the parts of axis %s", ops[0].Axis.Name))
-	if onlyFirst {
+	buffer := k.allocate(most, fmt.Sprintf("exchanging the parts of axis %s", m.Joins[0].Axis.Name))
+	if m.FirstAlone {
 		k.leaveToFirst(exchanges, buffer)
 		k.release(buffer)
 		return
 	}
 	for _, x := range exchanges {
-		k.awaitReaders()
 		x.give(buffer)
 		k.clusterBarrier()
 		x.take(buffer, false)
-		k.hasRead()
+		k.clusterBarrier()
 	}
-	if most > leftInPlace || !k.atTop(ops[0]) {
-		k.awaitReaders()
-		k.release(buffer)
-	}
-}
-
-// leftInPlace is how many bytes of parts lie where they are until the kernel ends, so that nobody waits until the other blocks have read them.
-const leftInPlace = 8 << 10
-
-// atTop reports an operation of the kernel's body.
-func (k *kernel) atTop(op *ir.Op) bool { return slices.Contains(k.Func.Body.Ops, op) }
-
-// hasRead says that the block has read what the others gave; it waits for nobody.
-func (k *kernel) hasRead() {
-	k.a.Do("barrier.cluster.arrive.release.aligned")
-	k.beingRead = true
-}
-
-// awaitReaders waits until the other blocks have read what this one gave.
-func (k *kernel) awaitReaders() {
-	if k.beingRead {
-		k.a.Do("barrier.cluster.wait.acquire.aligned")
-		k.beingRead = false
-	}
+	k.release(buffer)
 }
 
 // leaveToFirst has the first block put the parts together, and the others end when it has read theirs.
 func (k *kernel) leaveToFirst(exchanges []*exchange, buffer buffer) {
-	k.awaitReaders()
 	a, first := k.a, k.a.Label()
 	begin := a.Here()
 	a.If(k.firstBlock()).Do("bra.uni", first)
@@ -283,23 +233,6 @@ func (e joined) bytes() int {
 
 // holders is how many threads of a block have elements of their own.
 func (e joined) holders() int { return 1 << bits.OnesCount(uint(e.own)) }
-
-// ownBits are the bits of a thread's number by which its elements of a tile differ from those of others.
-func ownBits(l layout.Layout) (own int) {
-	scan := func(ds []layout.Digit, at int) {
-		for _, d := range ds {
-			for n := 1; n < d.Size; n *= 2 {
-				if d.Axis != nil {
-					own |= 1 << at
-				}
-				at++
-			}
-		}
-	}
-	scan(l.Lane, 0)
-	scan(l.Warp, bits.Len(layout.Lanes-1))
-	return own
-}
 
 // exchange is elements whose parts blocks exchange at a time. Every thread of a block holds what the same thread of the others holds
 // a part of.
@@ -619,7 +552,6 @@ func (k *kernel) partExists(join *ir.Op, rank int) asm.Reg {
 
 // clusterBarrier makes what the cluster's blocks have written visible to all of them.
 func (k *kernel) clusterBarrier() {
-	k.awaitReaders()
 	k.a.Do("barrier.cluster.arrive.release.aligned")
 	k.a.Do("barrier.cluster.wait.acquire.aligned")
 	k.arena.reads, k.arena.writes, k.arena.unknown = nil, nil, false

@@ -22,10 +22,8 @@ type kernel struct {
 	sharing *ir.Op
 	// ended is where blocks go of a cluster whose first block does what is left; 0 for none.
 	ended asm.Label
-	// beingRead: other blocks of the cluster may still read what this one gave them.
-	beingRead bool
-	// sendings are the joins whose parts blocks send one another, by the first of those that go together.
-	sendings map[*ir.Op]*sending
+	// sendings are where the parts of meetings come to lie that blocks send one another, by the first join of each.
+	sendings map[*ir.Op]sending
 	// together: all blocks of the cluster have their mbarriers.
 	together bool
 	// hinted says what became of the hints of accesses.
@@ -243,17 +241,14 @@ func (k *kernel) body() {
 // block emits the operations of a block.
 func (k *kernel) block(b *ir.Block) {
 	for i := 0; i < len(b.Ops); {
-		if joins := joinsAt(b.Ops[i:]); len(joins) > 0 {
-			k.a.Loc(joins[0].At)
-			i += len(joins)
-			k.join(joins, k.Alike() && b == k.Func.Body && onlyStored(joins, b.Ops[i:]))
+		if m := k.MeetingAt(b, i); len(m.Joins) > 0 {
+			k.a.Loc(m.Joins[0].At)
+			k.meet(m)
+			i += len(m.Joins)
 			continue
 		}
 		k.emit(b.Ops[i])
 		i++
-	}
-	if b == k.Func.Body {
-		k.awaitReaders() // whose memory is gone when the block ends
 	}
 }
 
@@ -320,7 +315,7 @@ func init() {
 		lang.OpMma:       (*kernel).contract,
 		lang.OpFor:       (*kernel).loop,
 		lang.OpIf:        (*kernel).branch,
-		lang.OpJoin:      func(k *kernel, op *ir.Op) { k.join([]*ir.Op{op}, false) },
+		lang.OpJoin:      func(k *kernel, op *ir.Op) { k.meet(block.Meeting{Joins: []*ir.Op{op}}) },
 		lang.OpPrint:     (*kernel).print,
 		lang.OpAssert:    (*kernel).assert,
 	}

@@ -347,11 +347,15 @@ func (p *pipeline) wait(at int, stage, phase asm.Reg) {
 
 // waitFor waits until a phase of an mbarrier is over.
 func (k *kernel) waitFor(bar asm.Reg, phase asm.Number) {
+	k.waitBy("mbarrier.try_wait.parity.shared::cta.b64", bar, phase)
+}
+
+func (k *kernel) waitBy(name string, bar asm.Reg, phase asm.Number) {
 	a := k.a
 	again := a.Label()
 	over := a.Reg(asm.Pred)
 	a.Place(again)
-	a.Set(over, "mbarrier.try_wait.parity.shared::cta.b64", asm.At(bar), phase)
+	a.Set(over, name, asm.At(bar), phase)
 	a.Unless(over).Do("bra", again)
 }
 

@@ -3,73 +3,44 @@ package ptx
 import (
 	"math/bits"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
-	"tilec/jit/ptx/elem"
 )
 
-// This file has the blocks of a cluster send one another what they join, where that is little. Each block stores its parts in the others' shared memory, at
-// places that are for nothing else, and waits at an mbarrier of its own until the others' parts have come. To read the others' memory instead takes two
-// barriers of the cluster, and of the release of the first ptxas makes a fence of the whole GPU: each took some 0.5 us of an attention of one query on an H100.
+// This file has the blocks of a cluster send one another what they join (block.Program.Sends). Each block stores its parts in the others' shared memory, at
+// places that are for nothing else, and waits at an mbarrier of its own until the others' parts have come.
 
-// sending is the parts of joins that blocks send one another.
+// sending is where the parts of a meeting come to lie.
 type sending struct {
-	// at is where in shared memory there lies an mbarrier, and behind it the parts of all blocks, in their order: bytes of each, which take room for each.
-	at, bytes, each int
-	// toFirst: only the first block joins them.
-	toFirst bool
+	block.Meeting
+	// at is where in shared memory there lies an mbarrier, and behind it the parts of all blocks, in their order, for each of which there is so much room.
+	at, each int
 }
-
-// sendingBytes is how many bytes of parts a block gets at most in all: they have their place as long as it runs.
-const sendingBytes = 8 << 10
 
 // partsAlign is by how much the parts of a block are aligned, and lie behind the mbarrier.
 const partsAlign = mostMoved
 
-// beginSending finds what is sent, and gets the mbarriers ready for it. The other blocks know that they are when awaitCluster has waited for them.
+// beginSending gets the mbarriers ready for what is sent. The other blocks know that they are when awaitCluster has waited for them.
 func (k *kernel) beginSending() {
-	if k.Split <= 1 || k.Producing {
+	if !k.Sends() {
 		return
 	}
-	total, found := 0, map[*ir.Op]*sending{}
-	var firsts []*ir.Op
-	ops := k.Func.Body.Ops
-	for i := 0; i < len(ops); {
-		joins := joinsAt(ops[i:])
-		if len(joins) == 0 {
-			i++
-			continue
-		}
-		i += len(joins)
-		s := &sending{toFirst: k.Alike() && onlyStored(joins, ops[i:])}
-		for _, op := range joins {
-			l := k.Homes[op.Results[0]]
-			for _, v := range op.Joined() {
-				s.bytes += l.Regs() * elem.ClassOf(v.Type.DType).Bytes() << bits.OnesCount(uint(ownBits(l)))
-			}
-		}
-		s.each = (s.bytes + partsAlign - 1) / partsAlign * partsAlign
-		total += s.each * k.Split
-		found[joins[0]], firsts = s, append(firsts, joins[0])
-	}
-	if total == 0 || total > sendingBytes {
-		return
-	}
-	k.sendings = found
+	k.sendings = map[*ir.Op]sending{}
 	a := k.a
 	a.Require(81)
 	first := a.Calc(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
-	for _, op := range firsts {
-		s := found[op]
-		s.at = k.allocate(partsAlign+s.each*k.Split, "parts of axis "+op.Axis.Name).at
-		bar := asm.At(k.sharedBase()).Plus(s.at)
-		a.If(first).Do("mbarrier.init.shared::cta.b64", bar, asm.Int(1))
-		blocks := k.Split
-		if s.toFirst {
+	for _, m := range k.Meetings() {
+		s := sending{Meeting: m, each: (m.Bytes + partsAlign - 1) / partsAlign * partsAlign}
+		s.at = k.allocate(partsAlign+s.each*k.Split, "parts of axis "+m.Joins[0].Axis.Name).at
+		k.sendings[m.Joins[0]] = s
+		bar, blocks := asm.At(k.sharedBase()).Plus(s.at), k.Split
+		if m.FirstAlone { // which has its own at hand
 			blocks--
 		}
-		a.If(first).Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", bar, asm.Int(blocks*s.bytes))
+		a.If(first).Do("mbarrier.init.shared::cta.b64", bar, asm.Int(1))
+		a.If(first).Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", bar, asm.Int(blocks*m.Bytes))
 	}
 	a.Do("fence.mbarrier_init.release.cluster")
 	a.Do("barrier.cluster.arrive.relaxed.aligned") // nothing but the mbarriers is to be seen, and their fence has seen to that
@@ -84,12 +55,12 @@ func (k *kernel) awaitCluster() {
 }
 
 // send has the blocks send their parts, and join those that come.
-func (k *kernel) send(s *sending, all []joined) {
+func (k *kernel) send(s sending, all []joined) {
 	x := &exchange{k, all, movedTogether(all)}
 	a := k.a
-	if !s.toFirst {
+	if !s.FirstAlone {
 		x.send(s, k.Split)
-		k.waitFor(k.sharedAt(s.at), asm.Int(0))
+		x.await(s)
 		x.join(x.arrived(s))
 		return
 	}
@@ -100,12 +71,17 @@ func (k *kernel) send(s *sending, all []joined) {
 	k.pop()
 	k.leave()
 	a.Place(first)
-	k.waitFor(k.sharedAt(s.at), asm.Int(0))
+	x.await(s)
 	x.join(x.arrived(s))
 }
 
+// await waits until the others' parts have come: what other blocks did is acquired in the cluster's scope.
+func (x *exchange) await(s sending) {
+	x.k.waitBy("mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64", x.k.sharedAt(s.at), asm.Int(0))
+}
+
 // send stores the block's parts in the memory of so many blocks, the first ones. Of threads that hold the same each sends to another block.
-func (x *exchange) send(s *sending, blocks int) {
+func (x *exchange) send(s sending, blocks int) {
 	k, a := x.k, x.k.a
 	threads := k.Warps * layout.Lanes
 	mine := k.a.Calc(asm.B32, "mul.lo.u32", k.rank(), asm.Int(s.each))
@@ -133,13 +109,13 @@ func (x *exchange) send(s *sending, blocks int) {
 }
 
 // arrived reads the parts of a block that have come. The first block, where it alone joins, has its own at hand.
-func (x *exchange) arrived(s *sending) func(rank int) map[asm.Reg]asm.Reg {
+func (x *exchange) arrived(s sending) func(rank int) map[asm.Reg]asm.Reg {
 	k, a := x.k, x.k.a
 	return func(rank int) map[asm.Reg]asm.Reg {
 		parts := map[asm.Reg]asm.Reg{}
 		for _, m := range x.moved {
 			regs := m.regs
-			if !s.toFirst || rank > 0 {
+			if !s.FirstAlone || rank > 0 {
 				from := asm.At(a.Register(a.Add(k.sharedAt(s.at), a.Mul(k.holder(m.own), m.bytes))))
 				regs = x.read("ld.shared", m, from.Plus(partsAlign+rank*s.each+m.at))
 			}

@@ -85,6 +85,8 @@ type Times struct {
 	BlockOverhead float64
 	// JoinLatency is the time of the two barriers of a cluster and of a read from another block between them.
 	JoinLatency float64
+	// SendLatency is the time until what a block of a cluster sends has come to another, which waits for it.
+	SendLatency float64
 	// PartLatency is by how much a block takes longer that stores a part of its result again, at places that are computed one by one.
 	PartLatency float64
 	// ReduceLatency is the time of a block's reduction: its exchanges and barriers.

@@ -72,7 +72,7 @@ var machines = []Machine{
 var gpuTimes = Times{
 	LoadLatency: 0.7e-6, StepOverhead: 10e-9, DispatchTime: 0.4e-9, BlockOverhead: 0.5e-6,
 	L2BytesPerClock: 64, SharedBytesPerClock: 128, RoundedBytesPerClock: 45, Lanes: 128, SectorBytes: 32,
-	JoinLatency: 1e-6, RemoteBytesPerClock: 32, ReduceLatency: 0.6e-6, PartLatency: 0.3e-6, StageLatency: 0.3e-6, ExchangeLatency: 0.1e-6, TurnTime: 0.44e-6, TurnoverTime: 1.2e-6,
+	JoinLatency: 1e-6, SendLatency: 0.35e-6, RemoteBytesPerClock: 32, ReduceLatency: 0.6e-6, PartLatency: 0.3e-6, StageLatency: 0.3e-6, ExchangeLatency: 0.1e-6, TurnTime: 0.44e-6, TurnoverTime: 1.2e-6,
 }
 
 // behindOthers is the times of a machine with dependent launches. (H200, `tilec run --trace`: 0.45 to 0.6 us from the end of a launch

@@ -179,6 +179,8 @@ var examples = []program{
 	{name: "words", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 2, Stages: 1, Forms: map[string]int64{"kept": 2}}, sizes: map[string]int64{"M": 9}},
 	{name: "words", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 2, Stages: 1, Forms: map[string]int64{"kept": 3}}, sizes: map[string]int64{"M": 9}},
 	{name: "words", extents: map[string]int64{"i": 1}, settings: block.Settings{Warps: 2, Stages: 1, Forms: map[string]int64{"kept": 4}}, sizes: map[string]int64{"M": 300}},
+	{name: "neighbours", extents: map[string]int64{"n": 16, "j": 32}, settings: block.Settings{Warps: 2, Stages: 1}, sizes: map[string]int64{"H": 3}, alone: "neighbour"},
+	{name: "neighbours", extents: map[string]int64{"n": 32, "j": 32}, settings: block.Settings{Warps: 2, Stages: 1}, sizes: map[string]int64{"H": 3}, alone: "neighbour"},
 }
 
 func TestExamplesAgreeWithTheirTileIR(t *testing.T) {
