@@ -139,7 +139,7 @@ func TestPinsShowInPTX(t *testing.T) {
 		{"soft", "sm_90a", map[string]int64{"M": 100, "N": 1000},
 			[]string{".reqnctapercluster 4, 1, 1", "ex2.approx", "ld.global.nc.L1::evict_last", "st.global.L1::no_allocate"}, []string{"mapa"}},
 		{"skinny", "sm_90a", map[string]int64{"M": 16, "N": 64, "K": 8000},
-			[]string{".reqnctapercluster 4, 1, 1", "%cluster_ctarank", "mapa.shared::cluster.u32", "ld.shared::cluster.v4.b32", "barrier.cluster.arrive.release.aligned"}, []string{"atom.", " red."}},
+			[]string{".reqnctapercluster 4, 1, 1", "%cluster_ctarank", "mapa.shared::cluster.u32", "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32", "barrier.cluster.arrive.relaxed.aligned"}, []string{"atom.", " red."}},
 	} {
 		t.Run(c.kernel+" "+c.target, func(t *testing.T) {
 			l, err := lowerCase(t, kernels[c.kernel], c.target, c.dims, nil)

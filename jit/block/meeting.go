@@ -65,16 +65,52 @@ func sharedIn(ops []*ir.Op) (found bool) {
 	return found
 }
 
-// sentBytes is how many bytes the parts of all blocks take at most that blocks send one another: they have a place of their own as long as a block runs.
-const sentBytes = 8 << 10
-
-// Sends reports that blocks send one another what they have for their meetings. A block stores its parts in the others' shared memory, and waits for theirs. To
-// read the others' memory instead takes two barriers of the cluster, and of the release of the first ptxas makes a fence of the whole GPU: on an
-// H100 an attention of one query that two blocks shared, with two meetings, took 1.1 us more for each.
-func (p *Program) Sends() bool {
-	bytes := 0
-	for _, m := range p.Meetings() {
-		bytes += m.Bytes * p.Split
+// Place is the bytes of shared memory in which a block gets the others' parts; the first block, where it alone needs them, has its own at hand.
+func (m Meeting) Place(blocks int) int {
+	if m.FirstAlone {
+		blocks--
 	}
-	return 0 < bytes && bytes <= sentBytes && !p.Producing
+	return m.Bytes * blocks
+}
+
+// sentBytes is how many bytes of parts a block gets at most of what blocks send one another, and fewSentBytes so few that they find room anywhere.
+const sentBytes, fewSentBytes = 32 << 10, 8 << 10
+
+// Sends reports that blocks send one another what they have for their meetings: each stores its parts in the others' shared memory, where these have a place as
+// long as the block runs, and waits for theirs. To read the others' memory instead takes two barriers of the cluster, and of the release of the first
+// ptxas makes a fence of the whole GPU: on an H100 an attention of one query that two blocks shared, with two meetings, took 1.1 us more for each.
+func (p *Program) Sends() bool {
+	place := 0
+	for _, m := range p.Meetings() {
+		place += m.Place(p.Split)
+	}
+	return 0 < place && (place <= fewSentBytes && !p.Producing || place <= sentBytes && p.roomForParts(place))
+}
+
+// roomForParts reports a block whose loops are fed by a producer that has so many bytes left beside all else that lies in shared memory while they run.
+func (p *Program) roomForParts(bytes int) bool {
+	if !p.Producing {
+		return false
+	}
+	copied := map[*Tile]bool{}
+	for _, x := range p.Pipelines {
+		bytes += x.Stages * x.Bytes()
+		for _, c := range x.Copies {
+			copied[c.Tile] = true
+		}
+	}
+	for _, c := range p.Products {
+		for _, t := range c.Tiles {
+			if t != nil && !copied[t] {
+				bytes += t.Bytes()
+			}
+		}
+	}
+	for _, x := range p.Loads {
+		bytes += x.Tile.Bytes()
+	}
+	for _, c := range p.Constants {
+		bytes += c.Bytes(p)
+	}
+	return bytes+besideStages <= int(p.Target.SharedShare(max(p.Resident, p.Occupancy, 1)))
 }

@@ -168,7 +168,9 @@ func (k *kernel) lower() {
 	k.push(0) // what is computed from here on is not at hand in the producer
 	k.beginSending()
 	k.waitForLaunchBefore()
-	k.awaitCluster()
+	if !k.Producing { // which gives the others time until they are sent something
+		k.awaitCluster()
+	}
 	k.startProducer()
 	k.keepRows()
 	k.beginPrivate()

@@ -65,6 +65,7 @@ func (k *kernel) startProducer() {
 			}
 		}
 		k.initialiseLoads(initialise)
+		k.expectParts()
 		a.Place(initialised)
 		a.Do("fence.mbarrier_init.release.cluster")
 		if k.paired() { // nothing but the mbarriers is to be seen, and their fence has seen to that: a release would wait for a fence of the whole GPU
@@ -72,6 +73,9 @@ func (k *kernel) startProducer() {
 			a.Do("barrier.cluster.wait.acquire.aligned")
 		} else {
 			a.Do("bar.sync", asm.Int(0))
+		}
+		if len(k.sendings) > 0 {
+			k.joinCluster()
 		}
 		k.consume = a.Label()
 		computing := asm.Int(k.Warps * k.Teams() * layout.Lanes)

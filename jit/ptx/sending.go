@@ -19,31 +19,54 @@ type sending struct {
 	at, each int
 }
 
+// missing is of how many blocks, the first ones, there are no parts.
+func (s sending) missing() int {
+	if s.FirstAlone {
+		return 1
+	}
+	return 0
+}
+
 // partsAlign is by how much the parts of a block are aligned, and lie behind the mbarrier.
 const partsAlign = mostMoved
 
-// beginSending gets the mbarriers ready for what is sent. The other blocks know that they are when awaitCluster has waited for them.
+// beginSending gives what is sent its place. The mbarriers are made ready at once, or, where there is a producer, before its warps part from those that compute.
 func (k *kernel) beginSending() {
 	if !k.Sends() {
 		return
 	}
+	k.a.Require(81)
 	k.sendings = map[*ir.Op]sending{}
-	a := k.a
-	a.Require(81)
-	first := a.Calc(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
 	for _, m := range k.Meetings() {
 		s := sending{Meeting: m, each: (m.Bytes + partsAlign - 1) / partsAlign * partsAlign}
-		s.at = k.allocate(partsAlign+s.each*k.Split, "parts of axis "+m.Joins[0].Axis.Name).at
+		s.at = k.allocate(partsAlign+s.Place(k.Split)/max(m.Bytes, 1)*s.each, "parts of axis "+m.Joins[0].Axis.Name).at
 		k.sendings[m.Joins[0]] = s
-		bar, blocks := asm.At(k.sharedBase()).Plus(s.at), k.Split
-		if m.FirstAlone { // which has its own at hand
-			blocks--
-		}
-		a.If(first).Do("mbarrier.init.shared::cta.b64", bar, asm.Int(1))
-		a.If(first).Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", bar, asm.Int(blocks*m.Bytes))
 	}
-	a.Do("fence.mbarrier_init.release.cluster")
-	a.Do("barrier.cluster.arrive.relaxed.aligned") // nothing but the mbarriers is to be seen, and their fence has seen to that
+	if k.Producing {
+		return
+	}
+	others := k.a.Label()
+	k.a.If(k.a.Calc(asm.Pred, "setp.ne.u32", k.tid, asm.Int(0))).Do("bra", others)
+	k.expectParts()
+	k.a.Place(others)
+	k.a.Do("fence.mbarrier_init.release.cluster")
+	k.joinCluster()
+}
+
+// expectParts makes the mbarriers ready, in one thread.
+func (k *kernel) expectParts() {
+	for _, m := range k.Meetings() {
+		if s, ok := k.sendings[m.Joins[0]]; ok {
+			bar := asm.At(k.sharedBase()).Plus(s.at)
+			k.a.Do("mbarrier.init.shared::cta.b64", bar, asm.Int(1))
+			k.a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", bar, asm.Int(s.Place(k.Split)))
+		}
+	}
+}
+
+// joinCluster tells the other blocks that this one's mbarriers are ready: nothing but these is to be seen, and their fence has seen to that.
+func (k *kernel) joinCluster() {
+	k.a.Do("barrier.cluster.arrive.relaxed.aligned")
 }
 
 // awaitCluster waits until all blocks of the cluster have their mbarriers.
@@ -58,6 +81,7 @@ func (k *kernel) awaitCluster() {
 func (k *kernel) send(s sending, all []joined) {
 	x := &exchange{k, all, movedTogether(all)}
 	a := k.a
+	k.awaitCluster()
 	if !s.FirstAlone {
 		x.send(s, k.Split)
 		x.await(s)
@@ -84,7 +108,7 @@ func (x *exchange) await(s sending) {
 func (x *exchange) send(s sending, blocks int) {
 	k, a := x.k, x.k.a
 	threads := k.Warps * layout.Lanes
-	mine := k.a.Calc(asm.B32, "mul.lo.u32", k.rank(), asm.Int(s.each))
+	mine := a.Calc(asm.B32, "mul.lo.u32", a.Register(a.Add(k.rank(), asm.Int(-s.missing()))), asm.Int(s.each))
 	for _, m := range x.moved {
 		regs := asWords(a, m.regs)
 		others := (threads - 1) &^ m.own
@@ -117,7 +141,7 @@ func (x *exchange) arrived(s sending) func(rank int) map[asm.Reg]asm.Reg {
 			regs := m.regs
 			if !s.FirstAlone || rank > 0 {
 				from := asm.At(a.Register(a.Add(k.sharedAt(s.at), a.Mul(k.holder(m.own), m.bytes))))
-				regs = x.read("ld.shared", m, from.Plus(partsAlign+rank*s.each+m.at))
+				regs = x.read("ld.shared", m, from.Plus(partsAlign+(rank-s.missing())*s.each+m.at))
 			}
 			for i, r := range m.outs {
 				parts[r] = regs[i]
