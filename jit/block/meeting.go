@@ -73,8 +73,8 @@ func (m Meeting) Place(blocks int) int {
 	return m.Bytes * blocks
 }
 
-// sentBytes is how many bytes of parts a block gets at most of what blocks send one another, and fewSentBytes so few that they find room anywhere.
-const sentBytes, fewSentBytes = 32 << 10, 8 << 10
+// SentBytes is how many bytes of parts a block gets at most of what blocks send one another, and fewSentBytes so few that they find room anywhere.
+const SentBytes, fewSentBytes = 32 << 10, 8 << 10
 
 // Sends reports that blocks send one another what they have for their meetings: each stores its parts in the others' shared memory, where these have a place as
 // long as the block runs, and waits for theirs. To read the others' memory instead takes two barriers of the cluster, and of the release of the first
@@ -84,7 +84,7 @@ func (p *Program) Sends() bool {
 	for _, m := range p.Meetings() {
 		place += m.Place(p.Split)
 	}
-	return 0 < place && (place <= fewSentBytes && !p.Producing || place <= sentBytes && p.roomForParts(place))
+	return 0 < place && (place <= fewSentBytes && !p.Producing || place <= SentBytes && p.roomForParts(place))
 }
 
 // roomForParts reports a block whose loops are fed by a producer that has so many bytes left beside all else that lies in shared memory while they run.

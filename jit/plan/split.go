@@ -212,10 +212,12 @@ func (c at) joining() float64 {
 	if c.sharers > 1 && c.sharedLoop() != nil {
 		joins, n = softmaxJoins, n-1 // the first block reads what the others have
 	}
-	if c.inGrid() {
-		return float64(joins * c.target.SendLatency)
+	latency := c.target.JoinLatency
+	// In launches that begin while others run, products that blocks share were held against others only while they met at barriers.
+	if c.inGrid() || n*bytes <= block.SentBytes && !c.f.Dependent {
+		latency = c.target.SendLatency
 	}
-	return float64(joins*c.target.JoinLatency) + float64(n*bytes)/(c.target.RemoteBytesPerClock*c.target.Clock)
+	return float64(joins*latency) + float64(n*bytes)/(c.target.RemoteBytesPerClock*c.target.Clock)
 }
 
 // shorter is by how much less time a launch takes than if all blocks had as many steps as the longest, as those at the end of causal
