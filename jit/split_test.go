@@ -99,6 +99,18 @@ func TestSplitAgreesWithOneBlock(t *testing.T) {
     }
     y[i] = total
 }`, Args{"x": counting(lang.F32, 3, 5, 200), "flag": 1, "k": 16, "BM": 4}},
+		{"a loop that blocks of the grid repeat", `kernel f(x: f32[H, K], w: f32[N]) -> y: f32[H, N]
+    grid h in H, n in N by BM
+{
+    let s = for k in K by BK with s = 0.0 { s + sum(x[h, k], over k) }
+    y[h, n] = s * w[n]
+}`, Args{"x": counting(lang.F32, 3, 500), "w": counting(lang.F32, 64), "BM": 16, "BK": 32}},
+		{"a loop that differs between blocks of the grid", `kernel f(x: f32[H, K], w: f32[N]) -> y: f32[H, N]
+    grid h in H, n in N by BM
+{
+    let s = for k in K by BK with s = zeros(f32, n) { s + sum(x[h, k] * w[n], over k) }
+    y[h, n] = s
+}`, Args{"x": counting(lang.F32, 3, 500), "w": counting(lang.F32, 64), "BM": 16, "BK": 32}},
 		{"stores of every block", `kernel f(x: f32[M, K]) -> (y: f32[M, K], z: f32[K, M], m: f32[M])
     grid i in M by BM
 {
