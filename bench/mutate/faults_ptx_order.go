@@ -99,7 +99,7 @@ var ptxOrderFaults = []Fault{
 	{ID: "cluster-only-first", File: ptx + "cluster.go", Class: "mask", First: "jit@emu TestConformance/pins",
 		Old: `a.Unless(first).Do("bra.uni", done)`, New: `a.Comment("not only where %v", first)`,
 		Note: "all blocks of a cluster store"},
-	{ID: "cluster-before", File: ptx + "cluster.go", Class: "reduction", First: "jit@emu TestSplitScans",
+	{ID: "cluster-before", File: ptx + "exchange.go", Class: "reduction", First: "jit@emu TestSplitScans",
 		Old: `mine := k.a.Calc(asm.Pred, "setp.eq.u32", k.rank(), asm.Int(rank))`, New: `mine := k.a.Calc(asm.Pred, "setp.eq.u32", k.rank(), asm.Int((rank+1)%k.Split))`,
 		Note: "a block takes the total of the parts before another one"},
 

@@ -84,6 +84,8 @@ type model struct {
 	depth int
 	// shared is the place of the axis that the planner may spread over the blocks of a cluster, -1 where there is none.
 	shared int
+	// repeats: the axis that the planner may spread is that of a loop which all blocks along the grid's last axis would go through.
+	repeats bool
 	// alike tells of loops whether all blocks along an axis of the grid do the same there.
 	alike map[loopAlong]bool
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.

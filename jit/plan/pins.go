@@ -132,6 +132,7 @@ func (m *model) share(pins map[string]int64) error {
 // sharings is over how many blocks of a cluster an axis may be spread that the source does not split.
 func (m *model) sharings(pins map[string]int64) ([]int, error) {
 	m.shared = m.shareable()
+	m.repeats = m.repeated()
 	n, err := m.asked("split", pins)
 	switch {
 	case err != nil:
@@ -146,7 +147,7 @@ func (m *model) sharings(pins map[string]int64) ([]int, error) {
 		return nil, &PinError{"split", n, fmt.Sprintf("no axis of kernel %s is one that blocks can share: a whole axis that is reduced, or the loop of an online softmax, at the top of a kernel that reads nothing that it writes", m.f.Name), 1, ""}
 	case n > 1:
 		return []int{int(n)}, nil
-	case m.shared < 0 || m.sharedLoop() != nil && !m.growsWithGrid() && !m.repeated():
+	case m.shared < 0 || m.sharedLoop() != nil && !m.growsWithGrid() && !m.repeats:
 		return []int{1}, nil
 	}
 	return splits, nil

@@ -24,7 +24,7 @@ const sharingPays = 1.25
 // gain is that factor for the kernel.
 func (m *model) gain() float64 {
 	switch {
-	case m.repeated() && !m.growsWithGrid():
+	case m.repeats && !m.growsWithGrid():
 		return repeatedPays
 	case m.softmax:
 		return softmaxPays
