@@ -122,20 +122,24 @@ func TestSplitAgreesWithOneBlock(t *testing.T) {
 }`, Args{"x": counting(lang.F32, 6, 1000), "k": 100, "BM": 4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			run := func(device, attr string) map[string]*Array {
+			run := func(device, attr string, wide bool) map[string]*Array {
 				d, err := OpenDevice(device)
 				require.NoError(t, err)
 				defer d.Close()
-				module, err := NewCompiler(d, nil).Load("f.tile", []byte(attr+"\n"+c.source))
+				compiler := NewCompiler(d, nil)
+				compiler.Wide = wide
+				module, err := compiler.Load("f.tile", []byte(attr+"\n"+c.source))
 				require.NoError(t, err)
 				out, err := module.Call("f", c.args)
 				require.NoError(t, err)
 				return out
 			}
-			want := run("cpu", "")
+			want := run("cpu", "", false)
 			for _, attr := range []string{"", "@split(k, 2)", "@split(k, 3)", "@split(k, 8)"} {
-				for name, got := range run("emu", attr) {
-					assert.Equal(t, want[name].Floats(), got.Floats(), "%s of %q", name, attr)
+				for _, wide := range []bool{false, true} {
+					for name, got := range run("emu", attr, wide) {
+						assert.Equal(t, want[name].Floats(), got.Floats(), "%s of %q", name, attr)
+					}
 				}
 			}
 		})
@@ -295,17 +299,21 @@ func TestSplitScans(t *testing.T) {
 			a[i], b[i] = float64(i*7919%5-2), float64(i*31%7-3)
 		}
 		args := Args{"a": Converted(lang.I32, a, m, k), "b": Converted(lang.I32, b, m, k), "c": 1, "k": 6, "BM": 2, "warps": 1}
-		run := func(attr string) map[string]*Array {
-			module, err := NewCompiler(emu, nil).Load("f.tile", []byte(strings.Replace(scansSource, "kernel", attr+"kernel", 1)))
+		run := func(attr string, wide bool) map[string]*Array {
+			compiler := NewCompiler(emu, nil)
+			compiler.Wide = wide
+			module, err := compiler.Load("f.tile", []byte(strings.Replace(scansSource, "kernel", attr+"kernel", 1)))
 			require.NoError(t, err)
 			out, err := module.Call("f", args)
 			require.NoError(t, err)
 			return out
 		}
-		want := run("")
+		want := run("", false)
 		for _, n := range []int{2, 3, 4, 8} {
-			for name, got := range run(fmt.Sprintf("@split(k, %d)\n", n)) {
-				assert.Equal(t, want[name].Floats(), got.Floats(), "%s of %d by %d blocks", name, k, n)
+			for _, wide := range []bool{false, true} { // positions of i32 and i64
+				for name, got := range run(fmt.Sprintf("@split(k, %d)\n", n), wide) {
+					assert.Equal(t, want[name].Floats(), got.Floats(), "%s of %d by %d blocks", name, k, n)
+				}
 			}
 		}
 	}

@@ -114,7 +114,7 @@ func (c *chunks) resume(whole, chunk *ir.Op) {
 func (c *chunks) prefix(whole *ir.Op) (values []*ir.Value, has *ir.Value) {
 	b := c.before
 	axis := c.f.AddAxis(*c.axis())
-	body := &ir.Block{Params: []*ir.Value{c.f.NewValue(ir.Scalar(lang.I32), nil)}}
+	body := &ir.Block{Params: []*ir.Value{c.f.NewValue(ir.Scalar(axis.Counts()), nil)}}
 	loop := &ir.Op{Code: lang.OpFor, Axis: axis, Args: slices.Clone(c.loop.Args[:2]), Blocks: []*ir.Block{body}, At: whole.At}
 	inner := &chunks{f: c.f, before: b, inside: &ir.Builder{Func: c.f, Block: body, At: whole.At}, loop: loop, lo: c.lo, hi: c.hi,
 		from: c.from, m: &ir.Mapping{Values: map[*ir.Value]*ir.Value{}, Axes: map[*ir.Axis]*ir.Axis{c.from: axis}}}

@@ -278,8 +278,12 @@ func (k *kernel) anyBefore(op *ir.Op) asm.Reg {
 	lo, hi := op.Bounds()
 	begin, end := k.bounds(op.Axis, lo, hi)
 	length, each := k.share(begin, end, op.Axis.Extent)
-	next := k.a.Calc(asm.B32, "add.u32", k.rank(), asm.Int(1))
-	return k.a.Calc(asm.Pred, "setp.lt.u32", k.a.Calc(asm.B32, "mul.lo.u32", next, each), length)
+	calc, _, u := k.counting(begin)
+	rank := k.rank()
+	if begin.Class == asm.B64 {
+		rank = k.a.Wide(rank)
+	}
+	return k.a.Calc(asm.Pred, "setp.lt."+u, calc("mul.lo."+u, calc("add."+u, rank, asm.Int(1)), each), length)
 }
 
 // partExists is the predicate that the block of a rank has steps of a shared loop, given that all before it
