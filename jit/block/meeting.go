@@ -73,7 +73,8 @@ func (m Meeting) Place(blocks int) int {
 	return m.Bytes * blocks
 }
 
-// SentBytes is how many bytes of parts a block gets at most of what blocks send one another, and fewSentBytes so few that they find room anywhere.
+// SentBytes is how many bytes of parts a block gets at most of what blocks send one another. Where no producer feeds its loops, of which several blocks may share a
+// multiprocessor then, fewSentBytes.
 const SentBytes, fewSentBytes = 32 << 10, 8 << 10
 
 // Sends reports that blocks send one another what they have for their meetings: each stores its parts in the others' shared memory, where these have a place as
@@ -84,14 +85,15 @@ func (p *Program) Sends() bool {
 	for _, m := range p.Meetings() {
 		place += m.Place(p.Split)
 	}
-	return 0 < place && (place <= fewSentBytes && !p.Producing || place <= SentBytes && p.roomForParts(place))
+	most := fewSentBytes
+	if p.Producing {
+		most = SentBytes
+	}
+	return 0 < place && place <= most && p.roomForParts(place)
 }
 
-// roomForParts reports a block whose loops are fed by a producer that has so many bytes left beside all else that lies in shared memory while they run.
+// roomForParts reports a block that has so many bytes left beside what lies in shared memory while its loops run.
 func (p *Program) roomForParts(bytes int) bool {
-	if !p.Producing {
-		return false
-	}
 	copied := map[*Tile]bool{}
 	for _, x := range p.Pipelines {
 		bytes += x.Stages * x.Bytes()
