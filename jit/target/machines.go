@@ -62,7 +62,8 @@ var machines = []Machine{
 // gpuTimes is what the GPUs share but for the time of a launch. The latencies and the overheads are estimates that were
 // set right where runs on an H200 disagreed with them; bytes a clock, lanes and sectors are those of the architectures'
 // documents (of sm_86 and later; sm_80 has half as many lanes). The times and bytes of clusters are
-// estimates: their barriers and reads have not been measured by themselves. ReduceLatency is by how much a norm in the blocks
+// estimates: their barriers and reads have not been measured by themselves; SendLatency is one too, of what a step of GPT-2 took longer with two meetings a layer (an H100: 0.3 us, and some of
+// that was the loop's). ReduceLatency is by how much a norm in the blocks
 // of a product made these longer, on an H200; StageLatency and ExchangeLatency
 // are estimates (barriers, a write and a read of shared memory between them). TurnTime and TurnoverTime fit products of bf16 on an
 // H200: two teams of 128x192 with a bias, by PTX written by hand, 59.0 us (8192x768x3072) and 53.9 (8192x3072x768); two blocks of 128x128 a multiprocessor 55.3,
