@@ -1,6 +1,7 @@
 package jit_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,16 +14,30 @@ import (
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/stdlib"
+	"tilec/typecheck/typed"
 )
+
+// lowerIn compiles a kernel of a source for sm_90a, in bf16.
+func lowerIn(t *testing.T, source, kernel string, options jit.Options) *compile.Lowered {
+	t.Helper()
+	program, problems := jit.Load("nn.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	i := slices.IndexFunc(program.Kernels, func(k *typed.Kernel) bool { return k.Name == kernel })
+	require.GreaterOrEqual(t, i, 0, kernel)
+	options.Types = map[string]lang.DType{"T": lang.BF16}
+	s, err := jit.Specialise(program.Kernels[i], options)
+	require.NoError(t, err)
+	to, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	l, err := compile.Lower(s, to, nil)
+	require.NoError(t, err)
+	return l
+}
 
 // Where blocks would go through the same positions anyway, as those do that project what a head attends for to outputs of their own, the planner has
 // them share these among themselves when they are many: no block is launched for it, and each stores.
 func TestBlocksOfTheGridShareLoops(t *testing.T) {
 	source, err := stdlib.FS.ReadFile("nn.tile")
-	require.NoError(t, err)
-	program, problems := jit.Load("nn.tile", source, nil)
-	require.Empty(t, problems)
-	to, err := target.Find("sm_90a")
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		positions     int64
@@ -38,22 +53,14 @@ func TestBlocksOfTheGridShareLoops(t *testing.T) {
 		"outputs of one block": {256, map[string]int64{"BM": 1024, "split": 8}, false, 8, 12 * 8},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, k := range program.Kernels {
-				if k.Name != "attention_projected" {
-					continue
-				}
-				dims := map[string]int64{"B": 1, "H": 12, "D": 64, "N": 768, "P": c.positions}
-				s, err := jit.Specialise(k, jit.Options{Dims: dims, Types: map[string]lang.DType{"T": lang.BF16}, Pins: c.pins, Deterministic: c.deterministic})
-				require.NoError(t, err)
-				l, err := compile.Lower(s, to, nil)
-				require.NoError(t, err)
-				assert.EqualValues(t, c.split, l.Split(), "%s", l.Plan)
-				assert.Equal(t, c.blocks, l.Code.PTX.Blocks(func(d *ir.Dim) int64 { return dims[d.Name] }), "%s", l.Plan)
-				ptx, err := l.PTX()
-				require.NoError(t, err)
-				assert.Equal(t, c.split > 0, strings.Contains(ptx, "st.async."), "what blocks join is little, and sent")
-				assert.NotContains(t, ptx, "barrier.cluster.arrive.release", "which is a fence of the whole GPU")
-			}
+			dims := map[string]int64{"B": 1, "H": 12, "D": 64, "N": 768, "P": c.positions}
+			l := lowerIn(t, string(source), "attention_projected", jit.Options{Dims: dims, Pins: c.pins, Deterministic: c.deterministic})
+			assert.EqualValues(t, c.split, l.Split(), "%s", l.Plan)
+			assert.Equal(t, c.blocks, l.Code.PTX.Blocks(func(d *ir.Dim) int64 { return dims[d.Name] }), "%s", l.Plan)
+			ptx, err := l.PTX()
+			require.NoError(t, err)
+			assert.Equal(t, c.split > 0, strings.Contains(ptx, "st.async."), "what blocks join is little, and sent")
+			assert.NotContains(t, ptx, "barrier.cluster.arrive.release", "which is a fence of the whole GPU")
 		})
 	}
 }
@@ -65,8 +72,6 @@ func TestPlannerSharesLoopsOfAttention(t *testing.T) {
 	require.NoError(t, err)
 	const attention = "kernel attention<"
 	require.Contains(t, string(source), attention)
-	to, err := target.Find("sm_90a")
-	require.NoError(t, err)
 	long := map[string]int64{"B": 1, "S": 4096, "H": 1, "D": 64, "P": 4096}
 	for name, c := range map[string]struct {
 		attr          string
@@ -83,21 +88,11 @@ func TestPlannerSharesLoopsOfAttention(t *testing.T) {
 		"a short one, as it says": {"@split(j, 4)\n", map[string]int64{"B": 1, "S": 64, "H": 1, "D": 64, "P": 64}, nil, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			program, problems := jit.Load("nn.tile", []byte(strings.Replace(string(source), attention, c.attr+attention, 1)), nil)
-			require.Empty(t, problems)
-			for _, k := range program.Kernels {
-				if k.Name != "attention" {
-					continue
-				}
-				s, err := jit.Specialise(k, jit.Options{Dims: c.dims, Types: map[string]lang.DType{"T": lang.BF16}, Pins: c.pins, Deterministic: c.deterministic})
-				require.NoError(t, err)
-				l, err := compile.Lower(s, to, nil)
-				require.NoError(t, err)
-				assert.Equal(t, c.split, l.Split() > 1, "%s", l.Plan)
-				ptx, err := l.PTX()
-				require.NoError(t, err)
-				assert.Equal(t, c.split, strings.Contains(ptx, "ld.shared::cluster.") || strings.Contains(ptx, "st.async."))
-			}
+			l := lowerIn(t, strings.Replace(string(source), attention, c.attr+attention, 1), "attention", jit.Options{Dims: c.dims, Pins: c.pins, Deterministic: c.deterministic})
+			assert.Equal(t, c.split, l.Split() > 1, "%s", l.Plan)
+			ptx, err := l.PTX()
+			require.NoError(t, err)
+			assert.Equal(t, c.split, strings.Contains(ptx, "ld.shared::cluster.") || strings.Contains(ptx, "st.async."))
 		})
 	}
 }

@@ -73,8 +73,8 @@ func (m Meeting) Place(blocks int) int {
 	return m.Bytes * blocks
 }
 
-// SentBytes is how many bytes of parts a block gets at most of what blocks send one another. Where no producer feeds its loops, of which several blocks may share a
-// multiprocessor then, fewSentBytes.
+// SentBytes is how many bytes of parts a block gets at most of what blocks send one another, and fewSentBytes where no producer feeds the loops: several such
+// blocks may share a multiprocessor.
 const SentBytes, fewSentBytes = 32 << 10, 8 << 10
 
 // Sends reports that blocks send one another what they have for their meetings: each stores its parts in the others' shared memory, where these have a place as

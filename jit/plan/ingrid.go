@@ -6,8 +6,8 @@ import "tilec/jit/ir"
 
 // inGrid reports a candidate whose clusters are blocks that the grid has anyway.
 func (c at) inGrid() bool {
-	n, last := c.sharing(), c.lastOfGrid()
-	return n > 1 && last >= 0 && c.f.Axes[last].Dim.Known() && c.along(last)%n == 0 && c.regardless(last)
+	n := c.sharing()
+	return n > 1 && c.repeats && c.along(c.lastOfGrid())%n == 0
 }
 
 // lastOfGrid is the place of the grid's last axis, -1 where blocks along that one are no neighbours by number, or there is none.
@@ -22,35 +22,27 @@ func (m *model) lastOfGrid() int {
 // repeatedPays is sharingPays of a loop that the blocks of the grid would otherwise repeat: no block is launched for it, and what it costs is what they send.
 const repeatedPays = 1.05
 
-// repeated reports a loop that blocks may share and that all blocks along the grid's last axis would go through.
+// repeated reports that there are loops which blocks share or may share, and that all blocks along the grid's last axis would do the same in each of them.
 func (m *model) repeated() bool {
 	last := m.lastOfGrid()
-	return m.sharedLoop() != nil && last >= 0 && m.f.Axes[last].Dim.Known() && m.f.Regardless(m.sharedLoop(), m.f.Axes[last])
-}
-
-// regardless reports that all loops that blocks share do the same in all blocks along an axis of the grid.
-func (c at) regardless(i int) bool {
-	for _, loop := range c.loops {
-		if loop.Axis == nil || c.blocksAlong(c.place[loop.Axis]) == 1 {
-			continue
+	if last < 0 || !m.f.Axes[last].Dim.Known() {
+		return false
+	}
+	var loops []*ir.Op
+	for _, op := range m.loops {
+		if op.Axis != nil && op.Axis.Split > 1 {
+			loops = append(loops, op)
 		}
-		key := loopAlong{loop, i}
-		same, known := c.alike[key]
-		if !known {
-			same = c.f.Regardless(loop, c.f.Axes[i])
-			c.alike[key] = same
-		}
-		if !same {
+	}
+	if op := m.sharedLoop(); op != nil {
+		loops = append(loops, op)
+	}
+	for _, op := range loops {
+		if !m.f.Regardless(op, m.f.Axes[last]) {
 			return false
 		}
 	}
-	return c.sharedLoop() != nil || c.split > 1
-}
-
-// loopAlong is a loop, and the place of an axis of the grid.
-type loopAlong struct {
-	loop *ir.Op
-	axis int
+	return len(loops) > 0
 }
 
 // forOne is how many blocks are launched for one of the grid.

@@ -84,10 +84,8 @@ type model struct {
 	depth int
 	// shared is the place of the axis that the planner may spread over the blocks of a cluster, -1 where there is none.
 	shared int
-	// repeats: the axis that the planner may spread is that of a loop which all blocks along the grid's last axis would go through.
+	// repeats: loops that blocks share, or may share, are such as all blocks along the grid's last axis would go through.
 	repeats bool
-	// alike tells of loops whether all blocks along an axis of the grid do the same there.
-	alike map[loopAlong]bool
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.
 	latency int
 	// deep: products are not cut along their depth (see Deep).
@@ -145,7 +143,7 @@ type operand struct {
 func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, sizes: sizes, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
-		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, scanned: map[*ir.Op]map[int]bool{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}, results: map[*ir.Op]bool{}, alike: map[loopAlong]bool{}, depth: -1}
+		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, scanned: map[*ir.Op]map[int]bool{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}, results: map[*ir.Op]bool{}, depth: -1}
 	m.misaligned = misalignedOf(f, t)
 	for i, a := range f.Axes {
 		m.place[a] = i
