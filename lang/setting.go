@@ -102,6 +102,8 @@ var settings = []Setting{
 		Doc: "of a loop with a product that takes what is computed of another: 1 computes step by step; 2 has the other product of the next step under way beside it; 3, and warpgroups take turns; up to 3"},
 	{Name: "deferred", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "as the forms are numbered", Written: "@deferred(2)",
 		Doc: "2 has each thread carry a part of its own of a sum that a loop carries, and joins them behind the loop; 1 joins them in each step; up to 2"},
+	{Name: "moments", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "as the forms are numbered", Written: "@moments(1)",
+		Doc: "of a mean and the mean or the sum of the squares of what is off it: 2 has threads make both reductions together; 1 makes one after the other; up to 2"},
 	{Name: "chains", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "as the forms are numbered", Written: "@chains(1)",
 		Doc: "of a product of which a warp has one tile: 2 has several sums of it under way, each of some steps of the depth, and adds them up at the end; 1 has one; up to 2"},
 	{Name: "kept", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 4, Unit: "as the forms are numbered", Written: "@kept(1)",

@@ -121,7 +121,7 @@ func planned(judge *bench.Judge, s *bench.Space, x bench.Measured) ([]*compile.L
 func modelled(plan string) string {
 	return strings.Join(slices.DeleteFunc(strings.Fields(plan), func(word string) bool {
 		name, _, _ := strings.Cut(strings.TrimSuffix(word, ";"), "=")
-		return slices.Contains([]string{"phases", "longest", "overlap", "deferred", "relayout", "producer", "cut"}, name)
+		return slices.Contains([]string{"phases", "longest", "overlap", "deferred", "moments", "relayout", "producer", "cut"}, name)
 	}), " ")
 }
 

@@ -40,6 +40,10 @@ func (p *Program) Form(name string) int64 {
 		if len(p.Deferred) > 0 {
 			return 2
 		}
+	case "moments":
+		if len(p.Moments) > 0 {
+			return 2
+		}
 	case "chains":
 		for _, c := range p.Products {
 			if c.Chains > 1 && c.Parts == 1 {

@@ -81,6 +81,7 @@ func init() {
 		{"reciprocal", aDivision, func(p *Program, op *ir.Op) bool { return p.Quotients[op] > 0 }, (*text).reciprocal},
 		{"phase", aResult, func(p *Program, op *ir.Op) bool { return p.beginsPhase(op) }, (*text).phase},
 		{"deferred", aReduction, (*Program).isDeferred, (*text).deferred},
+		{"moments", aReduction, func(p *Program, op *ir.Op) bool { return p.Moments[op] != nil }, (*text).moments},
 		{"row", aStore, func(p *Program, op *ir.Op) bool { return p.rowOf(op) != nil }, (*text).rowCopy},
 		{"words", anAccess, func(p *Program, op *ir.Op) bool { return p.Words != nil && p.Words.Row == op }, (*text).words},
 	}
@@ -373,6 +374,18 @@ func (t *text) deferred(op *ir.Op) {
 			}
 		}
 		t.r.FailAt(at, "%s cannot be joined behind its loop", ValueName(op.Result()))
+	})
+}
+
+func (t *text) moments(op *ir.Op) {
+	if !t.reading() {
+		return
+	}
+	at := t.r.Here()
+	t.later = append(t.later, func() {
+		if t.Moments[op] = t.newMoments(op); t.Moments[op] == nil {
+			t.r.FailAt(at, "%s is not found with the squares of what is off it", ValueName(op.Result()))
+		}
 	})
 }
 

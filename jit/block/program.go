@@ -114,6 +114,8 @@ type Program struct {
 	Phases map[*ir.Op]*Phase
 	// Deferred are, by loop, the reductions that are joined behind it.
 	Deferred map[*ir.Op][]*Deferral
+	// Moments are the means that are found together with the squares of what is off them.
+	Moments map[*ir.Op]*Moments
 	// refused are the products of f32 that wgmma could compute if the TMA brought their operands, which it cannot.
 	refused map[*ir.Op]bool
 	// revisited are the tensors that a loop may write at one place in several steps.
@@ -164,6 +166,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.loadByBoxes()
 	p.findPhases()
 	p.deferReductions()
+	p.findMoments()
 	if p.Tiles == nil { // a block that stays does not know at its start where its tiles are
 		p.computeAhead()
 		p.loadConstants()
@@ -188,7 +191,7 @@ func newProgram(s Settings, t target.Machine) *Program {
 		Settings: s, Target: t, refused: map[*ir.Op]bool{}, Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
 		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Quotients: map[*ir.Op]int{},
 		Late: map[*ir.Op]*ir.Op{}, RowCopies: map[*ir.Op][]*RowCopy{}, First: map[*ir.Op][]*ir.Op{}, Loads: map[*ir.Op]*BoxLoad{},
-		Phases: map[*ir.Op]*Phase{}, Deferred: map[*ir.Op][]*Deferral{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
+		Phases: map[*ir.Op]*Phase{}, Deferred: map[*ir.Op][]*Deferral{}, Moments: map[*ir.Op]*Moments{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 	}
 }

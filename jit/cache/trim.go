@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -121,8 +121,9 @@ func (c *Cache) Trim() error {
 	for _, e := range list {
 		total += e.size
 	}
-	slices.SortFunc(list, func(a, b entry) int {
-		return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.path, b.path))
+	sort.Slice(list, func(i, j int) bool { // a sort of its own for each type is 20 KB of the binary
+		a, b := list[i], list[j]
+		return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.path, b.path)) < 0
 	})
 	over := total > c.MaxBytes
 	var failed error

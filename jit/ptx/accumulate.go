@@ -69,23 +69,18 @@ func (k *kernel) accumulate(op *ir.Op, d lang.DType, l layout.Layout) [][]asm.Re
 	}
 	held := make([][]asm.Reg, len(sums))
 	for i, terms := range sums {
-		var xs []asm.Reg
-		for chain := range slices.Chunk(terms, chained) {
-			xs = append(xs, k.chain(d, chain))
-		}
-		for len(xs) > 1 {
-			var next []asm.Reg
-			for j := 0; j+1 < len(xs); j += 2 {
-				next = append(next, elem.Apply(k.a, lang.OpAdd, d, xs[j:j+2], false))
-			}
-			if len(xs)%2 == 1 {
-				next = append(next, xs[len(xs)-1])
-			}
-			xs = next
-		}
-		held[i] = xs
+		held[i] = []asm.Reg{k.addUp(d, terms)}
 	}
 	return held
+}
+
+// addUp adds up terms: chains of them, and what these give as a balanced tree.
+func (k *kernel) addUp(d lang.DType, terms []term) asm.Reg {
+	var xs []asm.Reg
+	for chain := range slices.Chunk(terms, chained) {
+		xs = append(xs, k.chain(d, chain))
+	}
+	return k.sum(d, xs)
 }
 
 // chain adds up terms one after the other.

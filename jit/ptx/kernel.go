@@ -60,6 +60,8 @@ type kernel struct {
 	handed []buffer
 	// asked are the constants that were asked for before the wait for the launches before.
 	asked map[*ir.Op]*askedFor
+	// squares is what reductions give that were made with those before them.
+	squares map[*ir.Op][]asm.Reg
 	// ahead are the operands of products that were read before that wait.
 	ahead map[*ir.Value]fragments
 	// beside are the loads beside a product, where they lie.
@@ -99,7 +101,7 @@ type scope struct {
 func newKernel(decided *block.Program, from string) *kernel {
 	k := &kernel{
 		Program: decided, from: from, a: asm.New(decided.Target), produced: map[*ir.Op]*pipeline{}, begun: map[*ir.Op]*pipeline{}, brought: map[*block.Beside]*sharedTile{}, arriving: map[*ir.Op]arriving{},
-		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
+		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, squares: map[*ir.Op][]asm.Reg{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
 		kept: map[*ir.Tensor]int{}, counters: map[*block.RowCopy]int{}, copied: map[*ir.Op]*ir.Op{},
 		private: map[*ir.Tensor]buffer{}, beside: map[*ir.Op]*sharedTile{},
 	}

@@ -230,6 +230,9 @@ func (k *kernel) module() *Module {
 	if k.Occupancy == 0 && k.ByWarpgroups() {
 		text.Occupancy = k.Resident
 	}
+	if n := k.RegistersFor(); k.Occupancy == 0 && n > 0 {
+		text.Occupancy = n
+	}
 	if k.Tiles != nil {
 		m.Most = k.Tiles.Blocks
 		text.Occupancy = max(text.Occupancy, k.Tiles.Resident)

@@ -94,12 +94,13 @@ const noPosition = -1
 // shuffles, then over warps through shared memory. The order is fixed, and every
 // thread that holds a result computes the same bits.
 func (k *kernel) reduce(op *ir.Op) {
+	if k.byMoments(op) {
+		return
+	}
 	red := reductions[op.Code]
-	v, result := op.Args[0], op.Result()
+	v := op.Args[0]
 	l := k.Homes[v]
 	d := v.Type.DType
-	keep := ir.Without(v.Type.Axes, op.Over)
-	out := l.Slice(keep)
 	var held [][]asm.Reg
 	if accumulates(op, d) {
 		held = k.accumulate(op, d, l)
@@ -116,11 +117,23 @@ func (k *kernel) reduce(op *ir.Op) {
 	}
 	if op.Code == lang.OpMean {
 		count := k.count(op.Over)
-		n := elem.Cast(k.a, lang.I32, d, count)
+		n, known := count.(asm.Int)
+		known = known && d == lang.F32
 		for i, x := range final {
-			final[i] = elem.Apply(k.a, lang.OpDiv, d, []asm.Reg{x, n}, false)
+			if known {
+				final[i] = elem.QuotientBy(k.a, x, int(n))
+			} else {
+				final[i] = elem.Apply(k.a, lang.OpDiv, d, []asm.Reg{x, elem.Cast(k.a, lang.I32, d, k.a.Register(count))}, false)
+			}
 		}
 	}
+	k.reduced(op, final)
+}
+
+// reduced holds what a reduction gives, as it comes and at home.
+func (k *kernel) reduced(op *ir.Op, final []asm.Reg) {
+	v, result := op.Args[0], op.Result()
+	out := k.Homes[v].Slice(ir.Without(v.Type.Axes, op.Over))
 	k.hold(result, out, final)
 	if len(result.Type.Axes) == 0 {
 		return
@@ -219,7 +232,7 @@ func (k *kernel) reduceLanes(op *ir.Op, red reduction, d lang.DType, l layout.La
 }
 
 // count is the number of elements that exist along axes.
-func (k *kernel) count(axes []*ir.Axis) asm.Reg {
+func (k *kernel) count(axes []*ir.Axis) asm.Number {
 	var n asm.Number = asm.Int(1)
 	for _, a := range axes {
 		var c asm.Number = asm.Int(a.Extent)
@@ -232,7 +245,7 @@ func (k *kernel) count(axes []*ir.Axis) asm.Reg {
 			n = k.a.Calc(asm.B32, "mul.lo.s32", n, c)
 		}
 	}
-	return k.a.Register(n)
+	return n
 }
 
 // shuffle exchanges a register with the lane whose number differs in one bit.
@@ -258,6 +271,15 @@ func (k *kernel) exchange(x asm.Reg, mode string, by asm.Number, clamp int) asm.
 
 // reduceWarps combines what the warps hold, where warps divide a reduced axis: each writes its part, each reads all.
 func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layout.Layout, held [][]asm.Reg) [][]asm.Reg {
+	parts := k.exchangeWarps(op, []lang.DType{d, op.Result().Type.DType}[:len(held[0])], l, out, held) // the values and, of argmax, the positions
+	for i, all := range parts {
+		held[i] = balanced(all, func(x, y []asm.Reg) []asm.Reg { return red.combine(k, d, x, y) })
+	}
+	return held
+}
+
+// exchangeWarps gives, for each tuple that a thread holds, those that warps have of it, in the order of partOf.
+func (k *kernel) exchangeWarps(op *ir.Op, types []lang.DType, l, out layout.Layout, held [][]asm.Reg) [][][]asm.Reg {
 	over := ir.Type{Axes: op.Over}
 	// A synthetic axis numbers the parts; its digits take the place of the reduced ones.
 	parts := &ir.Axis{Name: "part", Kind: ir.Whole}
@@ -270,8 +292,12 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 			n *= g.Size
 		}
 	}
+	got := make([][][]asm.Reg, len(held))
 	if n == 1 {
-		return held
+		for i, x := range held {
+			got[i] = [][]asm.Reg{x}
+		}
+		return got
 	}
 	parts.Len, parts.Extent = int64(n), int64(n)
 	to := layout.Layout{Reg: append([]layout.Digit{{Axis: parts, Stride: 1, Size: n}}, out.Reg...), Lane: out.Lane, Warp: out.Warp}
@@ -290,9 +316,6 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 			ext = append(ext, out.Physical(a))
 		}
 	}
-	columns := len(held[0])
-	types := []lang.DType{d, op.Result().Type.DType}[:columns] // the values and, of argmax, the positions
-	got := make([][]asm.Reg, columns)
 	var tiles []*sharedTile
 	for c, e := range types {
 		t := newShared(e, axes, ext, false)
@@ -304,20 +327,19 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 		k.write(t, op.Args[0], from, xs, nil)
 		tiles = append(tiles, t)
 	}
-	for c, t := range tiles {
-		got[c] = k.fetchTile(t, to)
-	}
-	k.release(tiles[0].buffer)
-	for i := range held {
-		all := make([][]asm.Reg, n)
-		for p := range all {
-			for c := range columns {
-				all[p] = append(all[p], got[c][i*n+p])
+	for _, t := range tiles {
+		regs := k.fetchTile(t, to)
+		for i := range held {
+			for p := range n {
+				if len(got[i]) == p {
+					got[i] = append(got[i], nil)
+				}
+				got[i][p] = append(got[i][p], regs[i*n+p])
 			}
 		}
-		held[i] = balanced(all, func(x, y []asm.Reg) []asm.Reg { return red.combine(k, d, x, y) })
 	}
-	return held
+	k.release(tiles[0].buffer)
+	return got
 }
 
 // inARow is the axis along which a thread has a vector of elements or more one behind the other; nil where there is none.

