@@ -1,6 +1,7 @@
 package block
 
 import (
+	"slices"
 	"sort"
 
 	"tilec/jit/ir"
@@ -206,6 +207,9 @@ func (p *Program) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 			}
 		}
 	}
+	if p.shortRow(c) {
+		return shortRow(c.axes[0], p.Warps)
+	}
 	best := 0
 	var chosen layout.Layout
 	var by *ir.Op
@@ -232,6 +236,26 @@ func (p *Program) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 	}
 	axes := reversed(c.axes)
 	return layout.Blocked(axes, Extents(axes), 1, p.Warps)
+}
+
+// mostOfShortRow is how many elements a row has at most that every warp reduces for itself.
+const mostOfShortRow = 2 * layout.Lanes
+
+// shortRow reports a class of one row that is reduced and has so few elements that each warp may as well have all of them: warps then exchange nothing.
+func (p *Program) shortRow(c *class) bool {
+	if len(c.axes) != 1 || c.axes[0].Extent > mostOfShortRow {
+		return false
+	}
+	return slices.ContainsFunc(c.values, func(v *ir.Value) bool {
+		return slices.ContainsFunc(p.Uses[v], func(u Use) bool { return u.Op.Code.Row().Group == lang.GroupReduce })
+	})
+}
+
+// shortRow is the layout of a row of which each warp has all elements.
+func shortRow(a *ir.Axis, warps int) layout.Layout {
+	l := layout.InOrder([]*ir.Axis{a}, []int{int(a.Extent)}, 1)
+	l.Warp = []layout.Digit{{Size: warps}}
+	return l
 }
 
 // largestLoad finds, of a class that is reduced, the load of a narrower tile from which it takes most elements: as from the

@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,4 +37,29 @@ func TestWarpsAddUpVectorsInRows(t *testing.T) {
 	assert.Contains(t, m.Text, "st.shared.v4.f32")
 	assert.NotContains(t, m.Text, "st.shared.f32")
 	assert.Contains(t, m.Text, "+256]", "the part of the next warp is a row away")
+}
+
+// A row of few elements is reduced by every warp for itself, and warps do not meet for it; of a longer one each has a part.
+func TestShortRowsAreReducedByEveryWarp(t *testing.T) {
+	for n, meets := range map[int64]bool{1: false, 5: false, 64: false, 65: true, 256: true} {
+		text := fmt.Sprintf(`kernel @norm {
+  dim M = ?
+  dim N = %d
+  tensor %%x : in f32[M, N]
+  tensor %%y : out f32[M, N]
+  axis i : grid scalar M
+  axis j : whole N[0 .. %[1]d]
+body:
+  %%0 = start i : i32
+  %%1 = index j : i32{j}
+  %%2 = load %%x[%%0, %%1] : f32{j}
+  %%3 = reduce_max %%2 over j : f32
+  %%4 = sub %%2, %%3 : f32{j}
+  store %%y[%%0, %%1] = %%4
+}
+`, n)
+		p := plan.Plan{Extents: map[string]int64{"i": 1}, Warps: 4, Stages: 1}
+		differ(t, parse(t, text), p, map[string]int64{"M": 3}, 0, 1)
+		assert.Equal(t, meets, strings.Contains(compile(t, parse(t, text), &p, "sm_90a").Text, "bar.sync"), "%d elements", n)
+	}
 }
