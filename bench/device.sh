@@ -79,16 +79,16 @@ correctness() {
     timeout -k 5 "${CORRECTNESS_SECONDS:-420}" xargs -P "${JOBS:-8}" -L 1 bash -c 'one "$0" "$1" "$2"' <"$work/tests" ||
         echo "CUT: $(($(wc -l <"$work/tests") - $(ls "$work/logs" | wc -l))) of $(wc -l <"$work/tests") test functions were not begun" | tee -a "$work/summary"
     while read -r folder binary; do
-        grep -hE '^--- (PASS|FAIL|SKIP)' "$work/logs/$binary".* | sed 's/^--- //' >"$work/package"
+        grep -ahE '^--- (PASS|FAIL|SKIP)' "$work/logs/$binary".* | sed 's/^--- //' >"$work/package"
         cat "$work/package" >>"$OUT/tests.txt"
         printf '%-14s %-14s %3d passed %3d failed %3d skipped, %d processes failed\n' "$folder" "$binary" "$(grep -c ^PASS "$work/package")" \
             "$(grep -c ^FAIL "$work/package")" "$(grep -c ^SKIP "$work/package")" \
-            "$(grep -LE '^exit 0$' "$work/logs/$binary".* | wc -l)" | tee -a "$work/summary"
+            "$(grep -aLE '^exit 0$' "$work/logs/$binary".* | wc -l)" | tee -a "$work/summary"
     done <"$work/packages"
-    for log in $(grep -LE '^exit 0$' "$work"/logs/*); do
-        printf '  %s: %s, %d cases pass, %d fail\n' "$(basename "$log")" "$(tail -n 1 "$log")" "$(grep -cE '^ +--- PASS' "$log")" "$(grep -cE '^ +--- FAIL' "$log")" | tee -a "$work/summary"
-        grep -E '^ +--- FAIL' "$log" | head -2
-        grep -E '^CUT|^panic:|fatal error|Error:|Messages:|are wrong|compiler bug|CUDA_ERROR|ptxas|  at \[' "$log" | awk '!seen[$0]++' | cut -c1-240 | head -5
+    for log in $(grep -aLE '^exit 0$' "$work"/logs/*); do
+        printf '  %s: %s, %d cases pass, %d fail\n' "$(basename "$log")" "$(tail -n 1 "$log")" "$(grep -acE '^ +--- PASS' "$log")" "$(grep -acE '^ +--- FAIL' "$log")" | tee -a "$work/summary"
+        grep -aE '^ +--- FAIL' "$log" | head -2
+        grep -aE '^CUT|^panic:|fatal error|Error:|Messages:|are wrong|compiler bug|CUDA_ERROR|ptxas|  at \[' "$log" | awk '!seen[$0]++' | cut -c1-240 | head -5
     done
     (cd "$work/logs" && tail -n +1 -- *) >"$OUT/correctness.log"
 }
@@ -161,7 +161,7 @@ sanitized() {
     found=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/sanitize.log" | tail -n 1 | sed 's/^=* *//')
     printf '%-10s %-22s exit %d  %s\n' "$tool" "$what" "$status" "${found:-no summary}" | tee -a "$work/summary"
     if [ $status -ne 0 ]; then
-        grep -E '^CUT|Invalid|Race|hazard|panic:|Error:' "$work/sanitize.log" | awk '!seen[$0]++' | head -8
+        grep -aE '^CUT|Invalid|Race|hazard|panic:|Error:' "$work/sanitize.log" | awk '!seen[$0]++' | head -8
     fi
 }
 

@@ -63,7 +63,7 @@ var ptxCodeFaults = []Fault{
 	{ID: "short-rows-all", File: "jit/block/homes.go", Class: "moments",
 		Old: "|| c.axes[0].Extent > mostOfShortRow {", New: "{",
 		Note: "warps have all of any row each"},
-	{ID: "early-across-warps", File: "jit/block/early.go", Class: "moments",
+	{ID: "early-across-warps", File: "jit/block/early.go", Class: "moments", First: "jit/block TestShortReductionsNeedNoSharedMemory",
 		Old: "case row.Group == lang.GroupReduce && !p.acrossWarps(op):", New: "case row.Group == lang.GroupReduce:",
 		Note: "copies begin where a reduction before their loop puts what warps exchange"},
 	{ID: "reduce-mask", File: ptx + "reduce.go", Class: "reduction",
