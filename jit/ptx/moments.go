@@ -42,17 +42,11 @@ func (k *kernel) moments(m *block.Moments) {
 	held := k.momentsOfThreads(m, l)
 	all := 1 // how many elements of a warp's lanes the result has, for each of a thread
 	half := k.scaled(k.oneBy(m, l), 0.5)
-	for bit, at := 1, 0; at < len(l.Lane); at++ {
-		digit := l.Lane[at]
-		for n := 1; n < digit.Size; n *= 2 {
-			if digit.Axis != nil && (ir.Type{Axes: op.Over}).Has(digit.Axis) {
-				for i, x := range held {
-					held[i] = k.joinedMoments(x, moment{k.shuffle(x.sum, bit), k.shuffle(x.squares, bit)}, half)
-				}
-				half, all = k.scaled(half, 0.5), all*2
-			}
-			bit *= 2
+	for _, bit := range lanesOver(l, op.Over) {
+		for i, x := range held {
+			held[i] = k.joinedMoments(x, moment{k.shuffle(x.sum, bit), k.shuffle(x.squares, bit)}, half)
 		}
+		half, all = k.scaled(half, 0.5), all*2
 	}
 	pairs := make([][]asm.Reg, len(held))
 	for i, x := range held {

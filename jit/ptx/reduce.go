@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
@@ -214,21 +215,29 @@ func (k *kernel) sum(d lang.DType, xs []asm.Reg) asm.Reg {
 
 // reduceLanes combines what lanes hold, where they divide a reduced axis.
 func (k *kernel) reduceLanes(op *ir.Op, red reduction, d lang.DType, l layout.Layout, held [][]asm.Reg) {
-	for bit, at := 1, 0; at < len(l.Lane); at++ {
-		digit := l.Lane[at]
+	for _, bit := range lanesOver(l, op.Over) {
+		for i, x := range held {
+			y := make([]asm.Reg, len(x))
+			for j, r := range x {
+				y[j] = k.shuffle(r, bit)
+			}
+			held[i] = red.combine(k, d, x, y)
+		}
+	}
+}
+
+// lanesOver are the bits of a lane's number by which lanes differ along axes.
+func lanesOver(l layout.Layout, axes []*ir.Axis) (bits []int) {
+	bit := 1
+	for _, digit := range l.Lane {
 		for n := 1; n < digit.Size; n *= 2 {
-			if (ir.Type{Axes: op.Over}).Has(digit.Axis) && digit.Axis != nil {
-				for i, x := range held {
-					y := make([]asm.Reg, len(x))
-					for j, r := range x {
-						y[j] = k.shuffle(r, bit)
-					}
-					held[i] = red.combine(k, d, x, y)
-				}
+			if digit.Axis != nil && slices.Contains(axes, digit.Axis) {
+				bits = append(bits, bit)
 			}
 			bit *= 2
 		}
 	}
+	return bits
 }
 
 // count is the number of elements that exist along axes.
