@@ -158,7 +158,7 @@ sanitized() {
     (cd "$root/$folder" && limited 45 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 --print-limit 20 "$@") >"$work/sanitize.log" 2>&1
     status=$?
     { echo "==== $tool: $what"; cat "$work/sanitize.log"; } >>"$OUT/sanitize.log"
-    found=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/sanitize.log" | tail -n 1 | sed 's/^=* *//')
+    found=$(grep -aE 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/sanitize.log" | tail -n 1 | sed 's/^=* *//')
     printf '%-10s %-22s exit %d  %s\n' "$tool" "$what" "$status" "${found:-no summary}" | tee -a "$work/summary"
     if [ $status -ne 0 ]; then
         grep -aE '^CUT|Invalid|Race|hazard|panic:|Error:' "$work/sanitize.log" | awk '!seen[$0]++' | head -8

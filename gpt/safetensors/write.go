@@ -90,7 +90,7 @@ func checkData(tensors []Tensor) error {
 // size is a multiple of 8, so that every tensor is aligned to its element.
 func layOut(tensors []Tensor, metadata map[string]string) ([]byte, []Tensor, error) {
 	ordered := slices.Clone(tensors)
-	sort.Slice(ordered, func(i, j int) bool { // a sort of its own for each type is 20 KB of the binary
+	sort.Slice(ordered, func(i, j int) bool { // a generic sort of another type is 18 KB more of the binary
 		a, b := ordered[i], ordered[j]
 		// Types of one width stay together, in the order of the language.
 		return cmp.Or(b.DType.Bits()-a.DType.Bits(), int(b.DType)-int(a.DType), strings.Compare(a.Name, b.Name)) < 0

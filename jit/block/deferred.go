@@ -100,5 +100,10 @@ func (p *Program) heldAs(l layout.Layout, vs ...*ir.Value) bool {
 
 // exchanged reports a layout in which lanes or warps divide one of the axes.
 func exchanged(l layout.Layout, over []*ir.Axis) bool {
-	return slices.ContainsFunc(slices.Concat(l.Lane, l.Warp), func(d layout.Digit) bool { return d.Axis != nil && d.Size > 1 && slices.Contains(over, d.Axis) })
+	return divided(l.Lane, over) || divided(l.Warp, over)
+}
+
+// divided reports digits that divide one of the axes.
+func divided(digits []layout.Digit, over []*ir.Axis) bool {
+	return slices.ContainsFunc(digits, func(d layout.Digit) bool { return d.Axis != nil && d.Size > 1 && slices.Contains(over, d.Axis) })
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
-	"tilec/jit/layout"
 	"tilec/lang"
 )
 
@@ -329,17 +328,12 @@ func (p *Program) freeBefore(loop *ir.Op) bool {
 		case op == loop:
 			return true
 		case row.Elementwise, row.Group == lang.GroupCreate, op.Code == lang.OpLoad:
-		case row.Group == lang.GroupReduce && !p.acrossWarps(op):
+		case row.Group == lang.GroupReduce && !divided(p.Homes[op.Args[0]].Warp, op.Over): // warps exchange nothing for it
 		default:
 			return false
 		}
 	}
 	return false
-}
-
-// acrossWarps reports a reduction for which warps exchange what they have.
-func (p *Program) acrossWarps(reduce *ir.Op) bool {
-	return slices.ContainsFunc(p.Homes[reduce.Args[0]].Warp, func(d layout.Digit) bool { return d.Size > 1 && slices.Contains(reduce.Over, d.Axis) })
 }
 
 // mostSoon is how many bytes a load may bring that the L2 is asked for at a block's start.

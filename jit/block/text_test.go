@@ -49,26 +49,32 @@ func textOf(t testing.TB, name string) string {
 		}
 		source, err := os.ReadFile(filepath.FromSlash(x.file))
 		require.NoError(t, err)
-		f, err := ir.Parse(x.file, string(source))
-		require.NoError(t, err)
-		for _, a := range f.Axes {
-			switch extent, ok := x.extents[a.Name]; {
-			case ok:
-				a.Extent = extent
-			case a.Scalar:
-				a.Extent = 1
-			case a.Kind == ir.Whole:
-				a.Extent = a.Len
-			}
-		}
-		m, err := target.Find(x.machine)
-		require.NoError(t, err)
-		p, err := Decide(f, x.settings, m)
-		require.NoError(t, err)
-		return p.String()
+		return decided(t, string(source), x.extents, x.settings, x.machine).String()
 	}
 	require.Fail(t, "no such program", name)
 	return ""
+}
+
+// decided is the program of a kernel's text, with extents of axes that are neither whole nor scalars.
+func decided(t testing.TB, source string, extents map[string]int64, s Settings, machine string) *Program {
+	t.Helper()
+	f, err := ir.Parse("source", source)
+	require.NoError(t, err)
+	for _, a := range f.Axes {
+		switch extent, ok := extents[a.Name]; {
+		case ok:
+			a.Extent = extent
+		case a.Scalar:
+			a.Extent = 1
+		case a.Kind == ir.Whole:
+			a.Extent = a.Len
+		}
+	}
+	m, err := target.Find(machine)
+	require.NoError(t, err)
+	p, err := Decide(f, s, m)
+	require.NoError(t, err)
+	return p
 }
 
 // What is printed reads back, and prints the same. Between them, the texts have all kinds of notes.

@@ -127,20 +127,10 @@ func (k *kernel) momentsOfWarps(parts [][]asm.Reg, counts []int, total int) (mea
 
 // partCounts is how many elements each part has that warps exchange, and all of them; a thread's elements stand for those of so many lanes.
 func partCounts(m *block.Moments, l layout.Layout, lanes int) (counts []int, total int) {
-	over := ir.Type{Axes: m.Mean.Over}
+	parts, digits := partsOfWarps(l, m.Mean.Over)
+	counts = make([]int, parts.Len)
 	for warp, n := range m.Counts {
-		part, at, stride := 0, warp, 1
-		for _, g := range l.Warp {
-			if g.Axis != nil && over.Has(g.Axis) {
-				part += at % g.Size * stride
-				stride *= g.Size
-			}
-			at /= g.Size
-		}
-		for len(counts) <= part {
-			counts = append(counts, 0)
-		}
-		counts[part] = n * lanes
+		counts[layout.At(digits, warp, parts)] = n * lanes
 	}
 	for _, n := range counts {
 		total += n

@@ -56,10 +56,10 @@ func TestMomentsAreFoundTogether(t *testing.T) {
 				t.Run(fmt.Sprint(c, offset, squares), func(t *testing.T) {
 					text := fmt.Sprintf(momentsText, c.n, offset, squares)
 					p := plan.Plan{Extents: map[string]int64{"i": c.rows}, Warps: c.warps, Stages: 1}
-					// The squares are off by no more than so many roundings of the numbers, whose size is that of the offset: 2 |x - m| u |x| each, and
-					// |x - m| of numbers below 1 is about half of that squared.
+					// A number is off by so many roundings of its size, r, so the square of what it is off the mean by 2 r |x - m| at most. Of numbers between -1
+					// and 1, |x - m| is 1.5 times its square in the mean, so relative to the squares that is 3 r: r is u times the offset, and what the numbers' own size adds is below 2 u.
 					roundings := 8 + math.Log2(float64(c.n))
-					differ(t, parse(t, text), p, map[string]int64{"M": 5}, roundings*0x1p-24*(2+4*offset), 1)
+					differ(t, parse(t, text), p, map[string]int64{"M": 5}, roundings*0x1p-24*(2+3*offset), 1)
 					var codes []string
 					for _, form := range []int64{1, 2} {
 						p.Forms = map[string]int64{"moments": form}

@@ -287,20 +287,10 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 	return held
 }
 
-// exchangeWarps gives, for each tuple that a thread holds, those that warps have of it, in the order of partOf.
+// exchangeWarps gives, for each tuple that a thread holds, those that warps have of it, in the order of partsOfWarps.
 func (k *kernel) exchangeWarps(op *ir.Op, types []lang.DType, l, out layout.Layout, held [][]asm.Reg) [][][]asm.Reg {
-	over := ir.Type{Axes: op.Over}
-	// A synthetic axis numbers the parts; its digits take the place of the reduced ones.
-	parts := &ir.Axis{Name: "part", Kind: ir.Whole}
-	from := layout.Layout{Reg: out.Reg, Lane: out.Lane, Warp: make([]layout.Digit, len(l.Warp))}
-	n := 1
-	for i, g := range l.Warp {
-		from.Warp[i] = out.Warp[i]
-		if g.Axis != nil && over.Has(g.Axis) {
-			from.Warp[i] = layout.Digit{Axis: parts, Stride: n, Size: g.Size}
-			n *= g.Size
-		}
-	}
+	parts, digits := partsOfWarps(l, op.Over)
+	n := int(parts.Len)
 	got := make([][][]asm.Reg, len(held))
 	if n == 1 {
 		for i, x := range held {
@@ -308,7 +298,12 @@ func (k *kernel) exchangeWarps(op *ir.Op, types []lang.DType, l, out layout.Layo
 		}
 		return got
 	}
-	parts.Len, parts.Extent = int64(n), int64(n)
+	from := layout.Layout{Reg: out.Reg, Lane: out.Lane, Warp: slices.Clone(out.Warp)}
+	for i, g := range digits {
+		if g.Axis == parts { // in the place of a digit that is reduced
+			from.Warp[i] = g
+		}
+	}
 	to := layout.Layout{Reg: append([]layout.Digit{{Axis: parts, Stride: 1, Size: n}}, out.Reg...), Lane: out.Lane, Warp: out.Warp}
 	kept := ir.Without(op.Args[0].Type.Axes, op.Over)
 	// The parts of an element lie together, unless a thread has several elements in a row: then these do, and threads beside one
@@ -336,19 +331,32 @@ func (k *kernel) exchangeWarps(op *ir.Op, types []lang.DType, l, out layout.Layo
 		k.write(t, op.Args[0], from, xs, nil)
 		tiles = append(tiles, t)
 	}
+	for i := range got {
+		got[i] = make([][]asm.Reg, n)
+	}
 	for _, t := range tiles {
-		regs := k.fetchTile(t, to)
-		for i := range held {
-			for p := range n {
-				if len(got[i]) == p {
-					got[i] = append(got[i], nil)
-				}
-				got[i][p] = append(got[i][p], regs[i*n+p])
-			}
+		for at, x := range k.fetchTile(t, to) {
+			i, p := at/n, at%n
+			got[i][p] = append(got[i][p], x)
 		}
 	}
 	k.release(tiles[0].buffer)
 	return got
+}
+
+// partsOfWarps numbers what warps have of the elements along axes: along an axis of its own, which digits of a warp's number then count.
+func partsOfWarps(l layout.Layout, axes []*ir.Axis) (parts *ir.Axis, warp []layout.Digit) {
+	parts = &ir.Axis{Name: "part", Kind: ir.Whole, Len: 1}
+	for _, g := range l.Warp {
+		if g.Axis == nil || !slices.Contains(axes, g.Axis) {
+			warp = append(warp, layout.Digit{Size: g.Size})
+			continue
+		}
+		warp = append(warp, layout.Digit{Axis: parts, Stride: int(parts.Len), Size: g.Size})
+		parts.Len *= int64(g.Size)
+	}
+	parts.Extent = parts.Len
+	return parts, warp
 }
 
 // inARow is the axis along which a thread has a vector of elements or more one behind the other; nil where there is none.
