@@ -118,7 +118,7 @@ func (p *Program) topLoops() (loops []*ir.Op) {
 // how many positions a step has.
 func (p *Program) wordsFit(loop *ir.Op) bool {
 	x := loop.Axis
-	if x == nil || loop.Reverse || x.Split > 1 || x.Dim == nil || !x.Dim.Known() || x.Dim.Wide || x.Ranges != nil || len(p.Uses[loop.Blocks[0].Params[0]]) > 0 {
+	if x == nil || loop.Reverse || x.Dim == nil || !x.Dim.Known() || x.Dim.Wide || x.Ranges != nil || len(p.Uses[loop.Blocks[0].Params[0]]) > 0 {
 		return false
 	}
 	if from, ok := loop.Args[0].IsConst(); !ok || from.Int != 0 {

@@ -102,6 +102,13 @@ const mostParts = 16
 // Few reports an axis of a few positions, as that of parts that are added up: a thread goes over all of them, and shares them with no other.
 func (a *Axis) Few() bool { return a.Kind == Whole && a.Len <= mostParts }
 
+// PartOf is how many of n positions each of the blocks has at most that share the axis: whole steps.
+func (a *Axis) PartOf(n int64) int64 {
+	steps := (n + a.Extent - 1) / a.Extent
+	blocks := max(a.Split, 1)
+	return (steps + blocks - 1) / blocks * a.Extent
+}
+
 // Undivided reports an axis of the grid of which each block has all positions, as of the columns of a head: nothing of it is to be chosen.
 func (a *Axis) Undivided() bool {
 	return a.Kind == Grid && len(a.Choices) == 1 && a.Dim.Known() && a.Choices[0] == a.Dim.Value
@@ -219,6 +226,9 @@ type Tensor struct {
 	Scratch bool
 	// Shared: scratch memory that is shared memory of the block, which its threads have for themselves as long as it runs.
 	Shared bool
+	// Split, of a Shared tensor: along its last dimension each block of a cluster of so many has its own part of an axis that they divide (Axis.Split), and
+	// the dimension is as long as a part. Indices are positions of the axis all the same. 0 and 1 are none.
+	Split int64
 	// Constant: no launch of the program up to this one writes the tensor, so that its elements are there before the launches before have ended.
 	Constant bool
 	// Grows is where the launches of the program write a tensor that is no constant; nil where that is anywhere.

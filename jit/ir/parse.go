@@ -203,6 +203,11 @@ func (p *parser) tensor() {
 	if p.acceptWord("align") {
 		t.Align = p.positive()
 	}
+	if at := p.tok; p.acceptWord("split") {
+		if t.Split = p.positive(); t.Split < 2 || !t.Shared || len(t.Shape) == 0 {
+			p.failAt(at, "shared memory with dimensions is split over 2 blocks or more, and no other tensor")
+		}
+	}
 	t.Constant = p.acceptWord("constant")
 	if p.acceptWord("grows") {
 		t.Grows = &Grows{Dim: int(p.size())}

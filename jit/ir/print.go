@@ -158,6 +158,9 @@ func (p *printer) tensor(t *Tensor) string {
 	if t.Align > 0 {
 		s += fmt.Sprintf(" align %d", t.Align)
 	}
+	if t.Split > 1 {
+		s += fmt.Sprintf(" split %d", t.Split)
+	}
 	if t.Constant {
 		s += " constant"
 	}

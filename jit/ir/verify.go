@@ -119,6 +119,9 @@ func (v *verifier) tensor(t *Tensor) error {
 			return fmt.Errorf("scratch memory has strides, or is not both read and written")
 		}
 	}
+	if t.Split > 1 && (!t.Shared || len(t.Shape) == 0) {
+		return fmt.Errorf("is split over blocks, and not shared memory with dimensions")
+	}
 	if t.Strides != nil && len(t.Strides) != len(t.Shape) {
 		return fmt.Errorf("%d strides for %d dimensions", len(t.Strides), len(t.Shape))
 	}
@@ -350,6 +353,18 @@ func (v *verifier) attributes(op *Op) error {
 	return nil
 }
 
+// ofPart refuses an index along the last dimension of a tensor of which each block has its part, where that is no position of a loop that is divided so.
+func (v *verifier) ofPart(t *Tensor, x *Value) error {
+	if x.Def == nil || x.Def.Code != lang.OpIndex || v.open[x.Def.Axis] == nil {
+		return fmt.Errorf("of %s, blocks have the parts of a loop, and %%%d is no position of one", t.Name, x.ID)
+	}
+	a, part := x.Def.Axis, t.Shape[len(t.Shape)-1].Value
+	if n := lastOf(v.open[a]) + 1; a.Split != t.Split || a.Extent == 0 || a.PartOf(n) != part {
+		return fmt.Errorf("of %s, %d blocks have %d positions each, and not those of the loop over %s", t.Name, t.Split, part, a.Name)
+	}
+	return nil
+}
+
 // indicesInBounds refuses unchecked indices that plainly leave their dimension.
 func (v *verifier) indicesInBounds(op *Op) error {
 	if len(op.Args) < len(op.Tensor.Shape) || len(op.Checked) != len(op.Tensor.Shape) {
@@ -357,6 +372,12 @@ func (v *verifier) indicesInBounds(op *Op) error {
 	}
 	for i, x := range op.Indices() {
 		d := op.Tensor.Shape[i]
+		if op.Tensor.Split > 1 && i == len(op.Tensor.Shape)-1 {
+			if err := v.ofPart(op.Tensor, x); err != nil {
+				return err
+			}
+			continue
+		}
 		if op.Checked[i] || x.Def == nil || !d.Known() {
 			continue
 		}

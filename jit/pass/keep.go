@@ -143,7 +143,7 @@ func (k *keeper) run() bool {
 func (k *keeper) rows() []*row {
 	var rows []*row
 	for _, loop := range k.f.Body.Ops {
-		if loop.Code != lang.OpFor || loop.Axis == nil || loop.Axis.Split > 1 || !loop.Args[0].Def.Pure() {
+		if loop.Code != lang.OpFor || loop.Axis == nil || !loop.Args[0].Def.Pure() {
 			continue
 		}
 		for _, op := range loop.Blocks[0].Ops {
@@ -187,6 +187,9 @@ func begin(r reading) *row {
 					return nil
 				}
 				n = hi.Int
+				if a.Split > 1 { // each block keeps its part
+					n = a.PartOf(n)
+				}
 			} else if a.Kind == ir.Loop {
 				return nil
 			}
@@ -196,13 +199,16 @@ func begin(r reading) *row {
 			}
 		}
 	}
+	if r.loop.Axis.Split > 1 && o.axes[len(o.axes)-1] != r.loop.Axis {
+		return nil
+	}
 	return o
 }
 
 // sameRows reports readings of the same elements by the same steps.
 func sameRows(a, b reading) bool {
 	x, y := a.loop.Axis, b.loop.Axis
-	if x.Dim != y.Dim || x.Extent != y.Extent || y.Split > 1 {
+	if x.Dim != y.Dim || x.Extent != y.Extent || x.Split != y.Split {
 		return false
 	}
 	var equal func(v, w *ir.Value) bool
@@ -235,7 +241,7 @@ func sameRows(a, b reading) bool {
 // keep puts what the first load reads in shared memory, and lets the others read there.
 func (k *keeper) keep(r *row) {
 	t := k.f.AddScratch("kept."+r.first.name(), r.first.load.Result().Type.DType, r.shape)
-	t.Shared = true
+	t.Shared, t.Split = true, r.first.loop.Axis.Split
 	at := func(b *ir.Builder, loop *ir.Op) *ir.Op {
 		op := &ir.Op{Code: lang.OpLoad, Tensor: t, Checked: make([]bool, len(r.axes)), At: b.At}
 		for _, a := range r.axes {

@@ -313,10 +313,10 @@ func (c at) gpu() (*estimate, *violation) {
 		moved := float64(2 * 4 * kept * threads * e.blocks)
 		e.launch += moved / t.L2
 	}
-	need := threads * each
 	if n := c.overlapRegisters(); n > 0 && !c.awaits(1) { // counted one by one
-		need = min(need, threads*n)
+		each = min(each, n)
 	}
+	need := threads * each
 	if wide && !c.takesTurns() && !c.sumsSteps() && need > int64(t.RegistersPerSM) {
 		return nil, &violation{what: "registers a block", need: need, have: int64(t.RegistersPerSM)}
 	}
@@ -387,7 +387,7 @@ func (c at) gpu() (*estimate, *violation) {
 	if c.crowds(e) {
 		e.latency += crowding
 	}
-	e.latency += c.slowerSoftmax(resident, busy)
+	e.latency += c.slowerSoftmax(ceilDiv(e.blocks, sms), e.perSM, busy)
 	e.shorter = c.shorter(e, busy)
 	e.time = busy + e.latency + e.launch
 	if c.sharers > 1 {

@@ -109,7 +109,7 @@ func (m *model) rowValues() []value {
 // kept gives the loads of rows that are kept, and how many bytes a block keeps.
 func (c at) kept() (loads map[*ir.Op]bool, bytes int64) {
 	t := &c.target
-	if !t.IsGPU() || c.contracts || c.sharing() > 1 || c.forms["kept"] == 1 {
+	if !t.IsGPU() || c.contracts || c.forms["kept"] == 1 {
 		return nil, 0
 	}
 	var rows []row
@@ -124,7 +124,7 @@ func (c at) kept() (loads map[*ir.Op]bool, bytes int64) {
 				streamed++
 				long = c.size[i] > easyTile
 				r.passes = c.passes[s.op][i]
-				r.bytes = times(r.bytes, c.size[i])
+				r.bytes = times(r.bytes, c.partOf(i))
 			} else {
 				r.bytes = times(r.bytes, c.extent[i])
 			}

@@ -4,9 +4,9 @@ import "tilec/jit/ir"
 
 // This file plans which loops have code of their own for steps in which all of a mask holds (block.Phase).
 
-// phaseSteps is from how many steps of a loop on a phase of its own is worth its code (H200, causal attention of bf16, 64 channels: loops of
-// 4, 8 and 16 steps took 1.21, 1.09 and 1.11 times as long with it, one of 32 steps 0.93 times).
-const phaseSteps = 24
+// phaseSteps is from how many steps of a loop on a phase of its own is worth its code (an H100, causal attention of bf16, 64 channels, three blocks a
+// multiprocessor: loops of 4, 8 and 16 steps took 0.95 to 0.96 times as long with it, one of 2 steps 1.03 times).
+const phaseSteps = 4
 
 // onePhase reports loops with products that have too few steps for a phase.
 func (c at) onePhase() bool {

@@ -14,6 +14,9 @@ const (
 	// On an H200, attention of 1x512, 2x512, 1x1024 and 1x2048 positions of 12 heads of 64 by blocks of 64 queries, of one warpgroup, two a multiprocessor: 7.0, 9.1, 14.9 and 23.2 us;
 	// by 128 queries of two warpgroups, 2x512 and on: 10.1, 16.5 and 27.8.
 	aloneSoftmax = 2e-6
+	// busyGroups is how many warpgroups keep a multiprocessor busy with such a loop: while one multiplies, others compute weights. Where it has no room for so many of those that
+	// there are, steps take fewGroups times as long (an H100, attention of 4x16x4096 positions, 64 channels: three blocks of 64 queries 324 us, one of 128 by two warpgroups 356, of which a step takes fewer instructions).
+	busyGroups, fewGroups = 3, 1.1
 	// softmaxByWarps is how much longer steps take of which each warp multiplies by itself, where there are rows for warpgroups: 64 queries of the 1x512 above by 8 warps
 	// took 9.7 us where 7.0 were predicted, and 25 of 1x1024 that two blocks shared, where 12 by warpgroups.
 	softmaxByWarps = 2
@@ -34,19 +37,25 @@ func (m *model) isSoftmax() bool {
 	return false
 }
 
-// slowerSoftmax is by how much longer a launch takes than its parts tell, where it is one of an online softmax.
-func (c at) slowerSoftmax(resident int64, busy float64) float64 {
+// slowerSoftmax is by how much longer a launch takes than its parts tell, where it is one of an online softmax: there are so many blocks for
+// a multiprocessor, which has room for so many at once.
+func (c at) slowerSoftmax(blocks, room int64, busy float64) float64 {
+	longer := 0.0
 	switch {
 	case !c.softmax:
-		return 0
 	case !c.allByWarpgroups():
 		if c.rowsForWarpgroups() {
-			return (softmaxByWarps - 1) * busy
+			longer = (softmaxByWarps - 1) * busy
 		}
-	case c.warps > teamWarps && resident == 1:
-		return aloneSoftmax
+	default:
+		if blocks > room && room*int64(c.warps) < busyGroups*teamWarps {
+			longer = (fewGroups - 1) * busy
+		}
+		if c.warps > teamWarps && min(blocks, room) == 1 {
+			longer += aloneSoftmax
+		}
 	}
-	return 0
+	return longer
 }
 
 // rowsForWarpgroups reports products of as many rows as a warpgroup has.

@@ -143,6 +143,15 @@ func (c at) blocksAlong(i int) int64 {
 	return 1
 }
 
+// partOf is how many positions of an axis a block has: all, or so many whole steps.
+func (c at) partOf(i int) int64 {
+	n := c.blocksAlong(i)
+	if n == 1 {
+		return c.size[i]
+	}
+	return ceilDiv(ceilDiv(c.size[i], c.extent[i]), n) * c.extent[i]
+}
+
 // sms is how many multiprocessors blocks can be on at once: clusters do not fill all.
 func (c at) sms() int64 { return int64(c.target.ClusterSMs(max(int(c.sharing()), c.cluster))) }
 

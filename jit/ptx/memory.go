@@ -43,7 +43,12 @@ func (k *kernel) strideReg(t *ir.Tensor, i int) asm.Reg {
 func (k *kernel) pointer(t *ir.Tensor) asm.Reg {
 	return k.a.Once("pointer "+t.Name, func() asm.Reg {
 		if t.Shared {
-			return k.a.Op(asm.B64, "cvt.u64.u32", k.a.Register(k.a.Add(k.sharedBase(), asm.Int(k.kept[t]))))
+			first := k.a.Op(asm.B64, "cvt.u64.u32", k.a.Register(k.a.Add(k.sharedBase(), asm.Int(k.kept[t]))))
+			if t.Split > 1 { // the block has its part, and indices count from where the axis begins
+				part := t.Shape[len(t.Shape)-1].Value
+				first = k.a.Op(asm.B64, "sub.s64", first, k.a.Op(asm.B64, "mul.wide.u32", k.rank(), asm.Int(t.Held().Bytes(part))))
+			}
+			return first
 		}
 		if t.Scratch {
 			return k.scratch(t)

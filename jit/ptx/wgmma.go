@@ -16,19 +16,23 @@ import (
 // layouts are those of mma.sync with four warps down the rows, so that everything
 // around a product stays as it is.
 
-// descriptor names a tile to wgmma: where it is, how far apart its groups of
-// eight rows and its panels are, and its swizzle.
-func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
+// descriptor gives the descriptors that name a tile to wgmma, and what lies so many bytes behind where it begins: where it is, how far apart its groups of
+// eight rows and its panels are, and its swizzle. Of an address, which has 18 bits, a descriptor takes all but the last four; so a step along the tile is a sum in
+// its low half, and the high half is always the same.
+func (k *kernel) descriptor(t *sharedTile, at asm.Number) func(bytes int) asm.Reg {
 	width := t.Width()
-	mode := map[int]uint64{128: 1, 64: 2, 32: 3}[width]
+	mode := map[int]int{128: 1, 64: 2, 32: 3}[width]
 	rows := t.Bytes() / t.RowBytes()
-	bits := uint64(rows*width/16)<<16 | uint64(8*width/16)<<32 | mode<<62
+	apart, high := asm.Int(rows*width/16)<<16, uint64(8*width/16|mode<<30)
 	var base asm.Number = t.base
 	if !t.base.Valid() {
 		base = k.a.Calc(asm.B32, "add.s32", k.sharedBase(), asm.Int(t.at))
 	}
-	low := k.a.Calc(asm.B32, "and.b32", k.a.Calc(asm.B32, "shr.u32", k.a.Add(base, at), asm.Int(4)), asm.Int(0x3fff))
-	return k.a.Calc(asm.B64, "or.b64", k.a.Calc(asm.B64, "cvt.u64.u32", low), asm.Hex(bits))
+	place := k.a.Calc(asm.B32, "shr.u32", k.a.Add(base, at), asm.Int(4))
+	return func(bytes int) asm.Reg {
+		low := k.a.Calc(asm.B32, "add.s32", place, apart+asm.Int(bytes/16))
+		return k.a.Calc(asm.B64, "or.b64", k.a.Calc(asm.B64, "cvt.u64.u32", low), asm.Hex(high<<32))
+	}
 }
 
 // wgmmaOperand gives the descriptors of an operand in shared memory, by depth step
@@ -46,7 +50,7 @@ func (k *kernel) wgmmaOperand(c *block.Product, arg int, t *sharedTile) (at func
 	if !deep {
 		trans, tile = 1, panel // a panel holds 64 rows
 	}
-	base := k.descriptor(t, k.a.Mul(group, tile))
+	descriptors := k.descriptor(t, k.a.Mul(group, tile))
 	return func(step, rep int) asm.Reg {
 		bytes := 32 * step // along the depth
 		if deep {
@@ -57,10 +61,7 @@ func (k *kernel) wgmmaOperand(c *block.Product, arg int, t *sharedTile) (at func
 		if arg == c.A {
 			bytes += rep * groups * tile
 		}
-		if bytes == 0 {
-			return base
-		}
-		return k.a.Calc(asm.B64, "add.s64", base, asm.Int(bytes/16))
+		return descriptors(bytes)
 	}, trans
 }
 

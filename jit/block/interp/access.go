@@ -113,7 +113,13 @@ func (w *warp) each(op *ir.Op, l layout.Layout, axes []*ir.Axis, visit func(i in
 
 // locate is the number of an element, -1 outside of a dimension that is checked.
 func (w *warp) locate(op *ir.Op, t *tensor, at []int64) int64 {
+	lead := int64(0)
+	if last := len(at) - 1; t.Split > 1 { // indices count from where the axis begins, or before it by the lead of a row by words
+		lead = w.lead()
+		at[last] += lead - int64(w.block.rank)*t.shape[last]
+	}
 	n, inside := t.place(at)
+	n -= lead
 	if inside {
 		return n
 	}
