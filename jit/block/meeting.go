@@ -94,22 +94,29 @@ func (p *Program) Sends() bool {
 
 // roomForParts reports a block that has so many bytes left beside what lies in shared memory while its loops run.
 func (p *Program) roomForParts(bytes int) bool {
-	copied := map[*Tile]bool{}
+	counted := map[*Tile]bool{nil: true}
 	for _, x := range p.Pipelines {
 		bytes += x.Stages * x.Bytes()
 		for _, c := range x.Copies {
-			copied[c.Tile] = true
+			counted[c.Tile] = true
 		}
+		if o := x.Overlap; o != nil { // whose last product takes its rows from registers
+			counted[o.Last.Tiles[o.Last.A]] = true
+		}
+	}
+	count := func(t *Tile) {
+		if !counted[t] {
+			bytes += t.Bytes()
+		}
+		counted[t] = true
 	}
 	for _, c := range p.Products {
 		for _, t := range c.Tiles {
-			if t != nil && !copied[t] {
-				bytes += t.Bytes()
-			}
+			count(t)
 		}
 	}
 	for _, x := range p.Loads {
-		bytes += x.Tile.Bytes()
+		count(x.Tile)
 	}
 	for _, c := range p.Constants {
 		bytes += c.Bytes(p)
