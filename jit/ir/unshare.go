@@ -3,10 +3,17 @@ package ir
 import "tilec/lang"
 
 // Unshare makes one block go through every axis that blocks of a cluster share. What they would
-// join is then what the one block has, and before it there is nothing.
+// join is then what the one block has, and before it there is nothing. What threads share lies in scratch memory, all parts of it.
 func Unshare(f *Func) {
 	for _, a := range f.Axes {
 		a.Split = 0
+	}
+	for _, t := range f.Tensors {
+		if t.Split > 1 {
+			last := len(t.Shape) - 1
+			t.Shape[last], t.Split = f.ConstDim(t.Shape[last].Value*t.Split), 0
+		}
+		t.Shared = false
 	}
 	m := map[*Value]*Value{}
 	var block func(*Block)
