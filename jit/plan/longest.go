@@ -31,8 +31,8 @@ func (c at) longestFirst(e *estimate) int64 {
 	}
 	others := e.blocks / ceilDiv(c.size[c.place[a]], c.extent[c.place[a]])
 	together := c.target.L2Size / 2 / read
-	if together >= others && e.blocks >= 3*atOnce {
-		together = ceilDiv(others, 2)
+	if e.blocks >= 3*atOnce {
+		together = min(together, ceilDiv(others, 2))
 	}
 	most, _ := lang.FindSetting("longest", lang.AtLaunch)
 	return min(max(together, 2), most.Most)
