@@ -9,13 +9,13 @@ import (
 
 // This file plans the order of blocks that have different numbers of steps.
 
-// longestFirst is of how many blocks of the other axes, at most, the longest begin first: as many as have room in half the L2 for what their loops read. Where that is room
-// for all, there are two groups if the blocks of each are more than run at once: the second's keys come as the first ends (an H100, attention of 8x12x1024 positions, 64
-// channels: 48.4 us by one group, 47.3 by two). 1 where all blocks run at once, or are as long.
+// longestFirst is of how many blocks of the other axes the longest begin first: a power of two, at most of as many as have room in half the L2 for what their
+// loops read. 1 where all blocks run at once, or are as long. Powers of two as that was faster, and why was not found: on an H100, causal attention of 128 channels,
+// 4x32x1024 positions by groups of 1 to 32 heads that are powers of two took 96 to 97 us, by 24, 40, 43 and 49 heads 102 to 106; 4x16x4096 by 4, 8 and 16 heads 521
+// to 525 us, by 6, 11 and 12 heads 538 to 541; 8x12x1024 of 64 channels by 32, 64 and 99 heads 47.5, 48.1 and 48.3.
 func (c at) longestFirst(e *estimate) int64 {
 	a := block.Lengthening(c.f)
-	atOnce := int64(c.target.SMs) * max(e.perSM, 1)
-	if a == nil || e.blocks <= atOnce {
+	if a == nil || e.blocks <= int64(c.target.SMs)*max(e.perSM, 1) {
 		return 1
 	}
 	read := int64(1) // by the blocks that differ along the axis alone, in bytes
@@ -29,11 +29,10 @@ func (c at) longestFirst(e *estimate) int64 {
 		}
 		read += bytes
 	}
-	others := e.blocks / ceilDiv(c.size[c.place[a]], c.extent[c.place[a]])
-	together := c.target.L2Size / 2 / read
-	if e.blocks >= 3*atOnce {
-		together = min(together, ceilDiv(others, 2))
+	together := int64(2)
+	for 2*together*read <= c.target.L2Size/2 {
+		together *= 2
 	}
 	most, _ := lang.FindSetting("longest", lang.AtLaunch)
-	return min(max(together, 2), most.Most)
+	return min(together, most.Most)
 }
