@@ -182,6 +182,9 @@ func (s *scored) plan(m *model) *Plan {
 		if (at{m, s.c}).onePhase() && p.Forms["phases"] == 0 {
 			p.Forms["phases"] = 1
 		}
+		if (at{m, s.c}).alternates() && p.Forms["overlap"] == 0 {
+			p.Forms["overlap"] = inTurns
+		}
 	}
 	p.Persist = s.c.persist
 	if s.c.sharers > 1 {
