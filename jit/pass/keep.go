@@ -9,7 +9,7 @@ import (
 
 // Loops over one axis, which the pass `stream` makes of a kernel of rows, load the same rows again and again. Where the rows of a
 // block fit its shared memory, the first loop keeps there what it loads, and the others read it there: memory is read once. Each thread reads
-// what it has stored where the loops have one layout, so that no barrier is needed.
+// what it has stored where the loops have one layout, so that no barrier is needed. Of loops that blocks of a cluster share, each block keeps its own part of the rows.
 var keep = Pass{
 	Name:    "keep",
 	Doc:     "keeps in shared memory the rows that loops load again, where they fit",

@@ -35,9 +35,9 @@ func (c at) awaits(resident int64) bool {
 	return c.overlapRegisters() > int64(block.RegistersBesideProducer(c.target, c.warps, c.producer, int(resident)))
 }
 
-// turnSteps is up to how many steps of such a loop two warpgroups take turns: while one starts products, the other computes what lies between. On an H100, attention of
-// 128 channels by 128 queries, 32 steps (4x16x4096 positions): 523 us where 543 without turns (510 to 535 and 538 to 550 in three other calls); on an H200, 532 and 533.
-// 128 steps (2x16x16384): 3,520 to 3,732 and 3,592 to 3,765 in four calls on H100s; on an H200, 3,756 to 3,800 and 3,639 to 3,685.
+// turnSteps is up to how many steps of such a loop two warpgroups take turns: while one starts products, the other computes what lies between. In five calls on H100s,
+// attention of 128 channels by 128 queries took 508 to 536 us with turns and 538 to 550 without, of 32 steps (4x16x4096 positions), and 3,520 to 3,781 and 3,592 to 3,765
+// of 128 (2x16x16384); on an H200 532 and 533, and 3,756 to 3,800 and 3,639 to 3,685.
 const turnSteps = 64
 
 // inTurns is the form of block.Overlap in which two warpgroups take turns.
