@@ -27,6 +27,47 @@ body:
   %5 = const 0 : f32
 `
 
+// Of a tensor that is split over blocks, each has the part of a loop's positions that it goes through, and no other index reaches that.
+func TestTensorsOfBlocksThatShareALoop(t *testing.T) {
+	const head = `kernel @k {
+  dim N = 1000
+  dim n256 = 256
+  tensor %x : in f32[N]
+  tensor %kept.x : shared f32[n256] align 256 split 4
+  axis k : loop N by 64 split 4
+  axis m : loop N by 128 split 4
+  axis n : loop N by 64
+body:
+  %0 = const 0 : i32
+  %1 = const 1000 : i32
+`
+	for body, want := range map[string]string{
+		"for k from %0 to %1 pos %2 { %3 = index k : i32{k} %4 = load %x[%3] : f32{k} store %kept.x[%3] = %4 }":                      "",
+		"for m from %0 to %1 pos %2 { %3 = index m : i32{m} %4 = load %x[%3] : f32{m} store %kept.x[%3] = %4 }":                      "",
+		"for n from %0 to %1 pos %2 { %3 = index n : i32{n} %4 = load %x[%3] : f32{n} store %kept.x[%3] = %4 }":                      "4 blocks have 256 positions each, and not those of the loop over n",
+		"%5 = const 700 : i32 for k from %0 to %5 pos %2 { %3 = index k : i32{k} %4 = load %x[%3] : f32{k} store %kept.x[%3] = %4 }": "4 blocks have 256 positions each, and not those of the loop over k",
+		"%2 = load %x[%0] : f32 store %kept.x[%0] = %2":                                                                              "blocks have the parts of a loop, and %0 is no position of one",
+	} {
+		f, err := parse("t", head+body+"\n}")
+		require.NoError(t, err, body)
+		again, err := parse("t", f.String())
+		require.NoError(t, err)
+		assert.Equal(t, f.String(), again.String())
+		if err = Verify(f); want == "" {
+			assert.NoError(t, err, body)
+		} else {
+			assert.ErrorContains(t, err, want, body)
+		}
+		Unshare(f)
+		assert.False(t, f.Tensors[1].Shared)
+		assert.EqualValues(t, 1024, f.Tensors[1].Shape[0].Value)
+	}
+	for _, tensor := range []string{"in f32[N] split 4", "shared f32[n256] split 1", "shared f32[] split 4"} {
+		_, err := parse("t", "kernel @k {\n  dim N = 8\n  dim n256 = 256\n  tensor %x : "+tensor+"\nbody:\n}")
+		assert.ErrorContains(t, err, "shared memory with dimensions is split over 2 blocks or more", tensor)
+	}
+}
+
 func TestVerifyNamesTheOperation(t *testing.T) {
 	for body, want := range map[string]string{
 		"%6 = sum %4 over d : f32{d}":                                  "sum: %6 is f32{d}, should be f32{i} in `%6 = sum %4 over d : f32{d}`",
