@@ -29,6 +29,15 @@ func reporting(t *testing.T, report *emu.Report, source []byte) *Module {
 	return module
 }
 
+// normal are so many numbers with a mean of 0 and a deviation of 1.
+func normal(r *rand.Rand, n int64) []float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = r.NormFloat64()
+	}
+	return values
+}
+
 // Rows that are too long for registers and fit the block's shared memory are read once, though loops go through them several times, and no
 // bank of shared memory is asked twice at once. Whether the threads of the first loop keep them or a copy brings them as a whole, the results have
 // the bits of loops that read again. Of rows that begin at no multiples of 16 bytes whole words are read, which two of them share.
@@ -48,10 +57,7 @@ func TestLongRowsAreReadOnce(t *testing.T) {
 			var report emu.Report
 			module := reporting(t, &report, text)
 			r := rand.New(rand.NewPCG(1, 2))
-			values := make([]float64, rows*c.n)
-			for i := range values {
-				values[i] = r.NormFloat64()
-			}
+			values := normal(r, rows*c.n)
 			args := Args{"x": Converted(c.d, values, rows, c.n), "split": 1, "BM": 1, "warps": 8, "j": 4096} // a block a row, as where there are many
 			if c.beside > 0 {
 				args["g"], args["b"] = Converted(c.d, values[:c.n], c.n), Converted(c.d, values[1:c.n+1], c.n)
@@ -121,10 +127,7 @@ kernel both(x: f32[A, M, N], z: f32[A, M, N]) -> y: f32[A, M, N]
 			var report emu.Report
 			module := reporting(t, &report, []byte(source))
 			r := rand.New(rand.NewPCG(3, 4))
-			values := make([]float64, a*m*c.n)
-			for i := range values {
-				values[i] = r.NormFloat64()
-			}
+			values := normal(r, a*m*c.n)
 			args := Args{"x": Converted(c.d, values, a, m, c.n), "split": 1, "warps": 16, "j": 4096} // a block a multiprocessor
 			read := a * m * c.n * int64(c.d.Size())
 			if c.kernel == "both" {
@@ -254,10 +257,7 @@ func TestWhatLoopsComputeOfRowsIsKept(t *testing.T) {
 			var report emu.Report
 			module := reporting(t, &report, []byte(source))
 			r := rand.New(rand.NewPCG(5, 6))
-			values := make([]float64, rows*n+1)
-			for i := range values {
-				values[i] = r.NormFloat64()
-			}
+			values := normal(r, rows*n+1)
 			args := Args{"x": Converted(lang.F32, values[1:], rows, n), "r": Converted(lang.F32, values[:rows*n], rows, n), "split": 1}
 			call := func(kept int) map[string]*Array {
 				given := maps.Clone(args)

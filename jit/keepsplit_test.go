@@ -35,10 +35,7 @@ func TestSharedRowsAreReadOnce(t *testing.T) {
 			var report emu.Report
 			module := reporting(t, &report, text)
 			r := rand.New(rand.NewPCG(1, 2))
-			values := make([]float64, rows*c.n)
-			for i := range values {
-				values[i] = r.NormFloat64()
-			}
+			values := normal(r, rows*c.n)
 			args := Args{"x": Converted(c.d, values, rows, c.n), "split": c.split, "BM": c.rows, "warps": 8, "j": c.step}
 			gains := int64(0)
 			if c.kernel == "layernorm" {

@@ -41,25 +41,7 @@ func decide(t *testing.T, n int, machine string) *Program {
 		text, err = os.ReadFile(filepath.Join("..", "ir", "testdata", e.name+".tir"))
 	}
 	require.NoError(t, err)
-	f, err := ir.Parse(e.name, string(text))
-	require.NoError(t, err)
-	for _, a := range f.Axes {
-		switch extent, ok := e.extents[a.Name]; {
-		case ok:
-			a.Extent = extent
-		case a.Scalar:
-			a.Extent = 1
-		case a.Kind == ir.Whole:
-			a.Extent = a.Len
-		}
-	}
-	m, err := target.Find(machine)
-	require.NoError(t, err)
-	before := f.String()
-	p, err := Decide(f, e.settings, m)
-	require.NoError(t, err)
-	require.Equal(t, before, f.String(), "the kernel is left as it was")
-	return p
+	return decided(t, string(text), e.extents, e.settings, machine)
 }
 
 // What is decided of the example kernels, for a machine with wgmma and the TMA and for one without.

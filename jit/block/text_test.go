@@ -72,8 +72,10 @@ func decided(t testing.TB, source string, extents map[string]int64, s Settings, 
 	}
 	m, err := target.Find(machine)
 	require.NoError(t, err)
+	before := f.String()
 	p, err := Decide(f, s, m)
 	require.NoError(t, err)
+	require.Equal(t, before, f.String(), "the kernel is left as it was")
 	return p
 }
 

@@ -102,11 +102,13 @@ const mostParts = 16
 // Few reports an axis of a few positions, as that of parts that are added up: a thread goes over all of them, and shares them with no other.
 func (a *Axis) Few() bool { return a.Kind == Whole && a.Len <= mostParts }
 
-// PartOf is how many of n positions each of the blocks has at most that share the axis: whole steps.
-func (a *Axis) PartOf(n int64) int64 {
-	steps := (n + a.Extent - 1) / a.Extent
-	blocks := max(a.Split, 1)
-	return (steps + blocks - 1) / blocks * a.Extent
+// PartOf is how many of n positions each of the blocks has at most that share the axis.
+func (a *Axis) PartOf(n int64) int64 { return PartOf(n, a.Extent, max(a.Split, 1)) }
+
+// PartOf is how many of n positions each of so many blocks has at most that share them: whole steps.
+func PartOf(n, step, blocks int64) int64 {
+	steps := (n + step - 1) / step
+	return (steps + blocks - 1) / blocks * step
 }
 
 // Undivided reports an axis of the grid of which each block has all positions, as of the columns of a head: nothing of it is to be chosen.

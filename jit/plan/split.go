@@ -145,11 +145,10 @@ func (c at) blocksAlong(i int) int64 {
 
 // partOf is how many positions of an axis a block has: all, or so many whole steps.
 func (c at) partOf(i int) int64 {
-	n := c.blocksAlong(i)
-	if n == 1 {
-		return c.size[i]
+	if n := c.blocksAlong(i); n > 1 {
+		return ir.PartOf(c.size[i], c.extent[i], n)
 	}
-	return ceilDiv(ceilDiv(c.size[i], c.extent[i]), n) * c.extent[i]
+	return c.size[i]
 }
 
 // sms is how many multiprocessors blocks can be on at once: clusters do not fill all.

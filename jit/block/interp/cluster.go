@@ -100,7 +100,6 @@ func (w *warp) bounds(a *ir.Axis, lo, hi int64, to *ir.Value) (int64, int64) {
 
 // share is how many steps a range has in all, and how many positions of it each block goes through.
 func (w *warp) share(lo, hi, step int64) (steps, each int64) {
-	steps = (max(hi-lo, 0) + step - 1) / step
-	n := int64(w.p().Split)
-	return steps, (steps + n - 1) / n * step
+	length := max(hi-lo, 0)
+	return (length + step - 1) / step, ir.PartOf(length, step, int64(w.p().Split))
 }
