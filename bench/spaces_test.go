@@ -64,7 +64,9 @@ func TestPlansThatAnH200FoundFaster(t *testing.T) {
 		"grouped_linear bf16 256x64x4096x4096":           "i=64 j=256 stream k=32 warps=4 stages=3", // lines of the main memory that several blocks had parts of
 		"grouped_linear bf16 16384x64x2048x1024 unequal": "i=128 j=256 stream k=64 warps=8 stages=4 persist=1",
 		"linear_bias f32 8192x768x3072":                  "i=256 j=128 stream k=32 warps=8 stages=4 persist=1", // one team of f32 does not keep the tensor cores busy
-		"linear_bias f32 8192x768x50304":                 "i=256 j=128 stream k=32 warps=8 stages=4",
+		"linear_bias f32 8192x768x50304":                 "i=256 j=128 stream k=32 warps=8 stages=4 persist=1", // threads store what they hold, however far rows lie apart
+		"linear_bias bf16 1024x768x2304":                 "i=160 j=128 stream k=64 warps=8 stages=6",           // 126 tiles on 132 multiprocessors, where there were 96
+		"linear_bias f32 1024x768x3072":                  "i=208 j=128 stream k=16 warps=8 stages=8",
 		"linear_bias bf16 8192x1024x4096":                "i=128 j=192 stream k=64 warps=4 stages=4 persist=2", // one of 160 columns neither
 		"sort_rows f32 1024x4096":                        "i=1 warps=4 stages=1",
 		"top50 f32 4096x4096":                            "warps=4 stages=1",

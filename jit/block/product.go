@@ -452,6 +452,9 @@ func (c *Product) UnitBits(arg int) []layout.Digit {
 // in a run of another day, 134).
 const WgmmaColumns = 64
 
+// WgmmaRows are the rows of one wgmma.
+const WgmmaRows = 64
+
 // leastColumns is how many columns the smallest wgmma reads: a tile of half of them or less has no room for the others.
 const leastColumns = 8
 

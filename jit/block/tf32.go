@@ -72,9 +72,30 @@ func copiesAsBoxes(load *ir.Op, depth []*ir.Axis) bool {
 	return ok
 }
 
+// AnyColumns reports a product of 16 bits that wgmma may take with an operand, given by its argument, as the columns, of which there may be any multiple of 8: the operand lies along the
+// depth. The first can be where the second does not.
+func AnyColumns(op *ir.Op, arg int) bool {
+	for _, v := range op.Args[:2] {
+		if v.Def == nil || v.Def.Code != lang.OpLoad || v.Type.DType.Bits() != 16 || len(v.Type.Axes) != 2 {
+			return false
+		}
+	}
+	deep := func(arg int) bool { return len(op.Over) == 1 && Contiguous(AccessOf(op.Args[arg].Def)) == op.Over[0] }
+	return deep(arg) && (arg == 1 || !deep(1))
+}
+
+// FirstAsColumns reports a product of which wgmma takes the first operand as the columns (AnyColumns): that operand has more than the 64 rows of an instruction in a block, but no multiple of
+// them, as the second has. (Turned matrices are stored by pairs of 8 columns.)
+func FirstAsColumns(op *ir.Op, first, second int64) bool {
+	return first > WgmmaRows && first%WgmmaRows != 0 && first%16 == 0 && first <= mostBox && second%WgmmaRows == 0 && AnyColumns(op, 0)
+}
+
 // orient makes the operand of a product that lies along the depth its columns, where wgmma then takes the product.
 func (p *Program) orient(c *Product) {
 	roles, ok := WgmmaRoles(c.Op)
+	if !ok && FirstAsColumns(c.Op, int64(Volume(c.M)), int64(Volume(c.N))) {
+		roles, ok = Roles{Columns: 0}, true
+	}
 	if !ok || roles.Columns == c.B || c.MMA.Elements[0] != c.Op.Args[c.A].Type.DType {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -32,7 +33,7 @@ const (
 	// sharedReserve is shared memory that is not for tiles: barriers and alignment.
 	sharedReserve = 1024
 	// wgmmaRows are the rows of one wgmma. warpgroupsBusy warpgroups keep the tensor cores busy.
-	wgmmaRows, warpgroupsBusy = 64, 2
+	wgmmaRows, warpgroupsBusy = block.WgmmaRows, 2
 	// manyElements is from how many elements a thread code gets long and registers short;
 	// each further one costs longCode of the time.
 	manyElements, longCode = 32, 0.002

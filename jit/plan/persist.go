@@ -204,20 +204,10 @@ func (c at) partBytes() int64 {
 // heldBytes is what a thread has of neighbours in a row of a product of f32, in bytes: one access stores them.
 const heldBytes = 8
 
-// arranged reports results of which threads do not store a tile as they hold it: rows lie too far apart, or begin where no access of heldBytes can.
+// arranged reports results of which threads do not store a tile as they hold it: rows begin where no access of heldBytes can.
 func (c at) arranged() bool {
 	for s := range c.results {
 		if block.RowsAt(s.Tensor) < heldBytes {
-			return true
-		}
-		first, last := int64(0), int64(1)
-		for i := len(s.Tensor.Shape) - 1; i >= 0; i-- {
-			for _, a := range s.Indices()[i].Type.Axes {
-				first += times(c.extent[c.place[a]], last)
-			}
-			last = times(last, c.dims(s.Tensor.Shape[i]))
-		}
-		if times(first, int64(s.Tensor.DType.Size())) > block.AddressReach {
 			return true
 		}
 	}

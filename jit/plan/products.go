@@ -84,10 +84,7 @@ func (c at) rowPasses(op *ir.Op) float64 {
 	if !c.byWarpgroups(op) {
 		return written + read
 	}
-	rows := op.Args[0]
-	if roles, ok := c.roles[op]; ok && roles.Columns == 0 {
-		rows = op.Args[1]
-	}
+	rows := op.Args[1-c.columnsOf(op)]
 	for _, o := range c.operands {
 		if o.op != op || o.value != rows {
 			continue
@@ -131,10 +128,21 @@ func contractRate(t *target.Machine, op *ir.Op) (rate float64, matrix bool) {
 // sides is how many rows and columns a product has in a block.
 func (c at) sides(op *ir.Op) (rows, columns int64) {
 	rows, columns = c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
-	if roles, ok := c.roles[op]; ok && roles.Columns == 0 && c.target.Has(target.Wgmma) && c.wgmma != block.WgmmaNever {
+	if c.columnsOf(op) == 0 && c.target.Has(target.Wgmma) && c.wgmma != block.WgmmaNever {
 		return columns, rows
 	}
 	return rows, columns
+}
+
+// columnsOf is the argument of a product that plays the columns where wgmma takes it.
+func (c at) columnsOf(op *ir.Op) int {
+	if roles, ok := c.roles[op]; ok {
+		return roles.Columns
+	}
+	if block.FirstAsColumns(op, c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])) {
+		return 0
+	}
+	return 1
 }
 
 // byWarpgroups reports a product that the backend computes by wgmma: warpgroups
@@ -175,7 +183,7 @@ func (c at) oneDepth(op *ir.Op) bool {
 		return places
 	}
 	x, y := op.Args[0], op.Args[1]
-	if roles, ok := c.roles[op]; ok && roles.Columns == 0 {
+	if c.columnsOf(op) == 0 {
 		x, y = y, x
 	}
 	deep := func(v *ir.Value) bool {

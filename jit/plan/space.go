@@ -190,7 +190,8 @@ func (m *model) open(i int) []int64 {
 	case m.matrix[i] && a.Ranges != nil && m.target.Has(target.Wgmma): // however short the ranges, warpgroups leave the threads to themselves
 		vs = []int64{wgmmaRows, 2 * wgmmaRows, 3 * wgmmaRows, 4 * wgmmaRows}
 	case m.matrix[i]:
-		vs = contractExtents
+		vs = append(m.fitting(i), contractExtents...)
+		slices.Sort(vs)
 	default:
 		vs = powersOfTwo(1, 8192)
 	}
