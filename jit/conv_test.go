@@ -337,7 +337,7 @@ kernel crossed(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[N]) -> y: f32[N, O, W,
     y[n, o, v, h] = sum(x[n, c, h, v] * w[o, c], over c) + z[n]
 }`
 	k := jittest.Load(t, "pointwise.tile", source)
-	for _, c := range []struct{ n, c, h, w, o int }{{2, 64, 8, 16, 64}, {3, 40, 7, 5, 24}, {1, 32, 14, 14, 72}} {
+	for _, c := range []struct{ n, c, h, w, o int }{{2, 64, 8, 16, 64}, {3, 40, 7, 5, 24}, {1, 32, 14, 14, 72}, {1, 32, 15, 14, 72}, {2, 64, 12, 12, 64}, {2, 64, 13, 12, 64}, {2, 64, 14, 12, 64}} {
 		for _, name := range []string{"plain", "rows", "crossed"} {
 			x, w := small(lang.BF16, int64(c.n), int64(c.c), int64(c.h), int64(c.w)), small(lang.BF16, int64(c.o), int64(c.c))
 			z := small(lang.F32, map[string][]int64{"plain": {int64(c.n), int64(c.o), int64(c.h), int64(c.w)}, "rows": {int64(c.h)}, "crossed": {int64(c.n)}}[name]...)
@@ -390,6 +390,15 @@ kernel crossed(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[N]) -> y: f32[N, O, W,
 		require.NoError(t, err)
 		assert.Equal(t, one, l.Func.Axis("h_v") != nil, program.Kernels[i].Name)
 		assert.Equal(t, one, strings.Contains(text, "@copy tile_0 {h_v"), text)
+	}
+	for _, rows := range []int64{24, 26, 27, 28} { // rows of 28 positions lie at multiples of 16 bytes where there are as many as a multiple of 2
+		s, err := jit.Specialise(program.Kernels[0], jit.Options{Dims: map[string]int64{"N": 32, "C": 64, "H": rows, "W": 28, "O": 256}})
+		require.NoError(t, err)
+		l, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		text, err := l.Block()
+		require.NoError(t, err)
+		assert.Equal(t, rows%2 == 0, strings.Contains(text, "box map_0"), text)
 	}
 }
 

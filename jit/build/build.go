@@ -32,9 +32,11 @@ func kernel(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, err
 	if len(k.Parts) > 0 {
 		return nil, nil, bug.New("build", "kernel %s is launched in parts, and has no code of its own", k.Name)
 	}
+	fixed := s.FixedDims()
 	b := &builder{
 		spec:    s,
-		fixed:   s.FixedDims(),
+		fixed:   fixed,
+		divides: s.Multiples(fixed),
 		dims:    map[string]*ir.Dim{},
 		launch:  &spec.LaunchDims{Sizes: map[string]size.Size{}, Strides: map[string]spec.Stride{}, Ranges: map[string]spec.GridRange{}},
 		axes:    map[*typed.Axis]*ir.Axis{},
@@ -93,6 +95,7 @@ type builder struct {
 	f         *ir.Func
 	spec      *spec.Spec
 	fixed     map[*size.Symbol]bool
+	divides   map[*size.Symbol]int64 // of dimensions that are not fixed: spec.Multiples
 	precision string
 	dims      map[string]*ir.Dim // by Size.String()
 	launch    *spec.LaunchDims
@@ -143,7 +146,7 @@ func (b *builder) dim(s size.Size) *ir.Dim {
 	} else {
 		b.launch.Sizes[name] = s
 		if sym := s.Symbol(); sym != nil {
-			d.Divisor = max(b.spec.Kernel.Divisors[sym], 1)
+			d.Divisor = max(b.spec.Kernel.Divisors[sym], b.divides[sym], 1)
 		}
 	}
 	d.Wide = b.wide(s)

@@ -187,6 +187,41 @@ func (s *Spec) FixedDims() map[*size.Symbol]bool {
 	return fixed
 }
 
+// rowUnit is a number of elements of which rows are multiples where copies of any kind may take them: 16 bytes, whatever the type.
+const rowUnit = 16
+
+// Multiples are powers of two, up to rowUnit, that divide dimensions which are not fixed but decide where rows begin: those between the first and the last of a tensor, where what stands
+// behind them leaves that open. The rows of images of 14 x 14 f32 begin at multiples of 16 bytes, which their width alone does not say, and can be copied as such. Deterministic code reckons with none.
+func (s *Spec) Multiples(fixed map[*size.Symbol]bool) map[*size.Symbol]int64 {
+	all := map[*size.Symbol]int64{}
+	params := Params(s.Kernel)
+	if s.Deterministic || len(s.Layouts) != len(params) { // the latter is what Check reports
+		return all
+	}
+	for i, p := range params {
+		if l := s.Layouts[i]; !l.Contiguous || l.Order != nil {
+			continue
+		}
+		behind := int64(1)
+		for d := len(p.Shape) - 1; d > 0 && behind%rowUnit != 0; d-- {
+			n, err := p.Shape[d].Eval(s.Value)
+			if err != nil || n <= 0 {
+				break
+			}
+			divides := min(n&-n, rowUnit)
+			if slices.ContainsFunc(p.Shape[d].Symbols(), func(sym *size.Symbol) bool { return !fixed[sym] }) {
+				sym := p.Shape[d].Symbol()
+				if sym == nil {
+					break
+				}
+				all[sym] = divides
+			}
+			behind *= divides
+		}
+	}
+	return all
+}
+
 // Value looks a symbol up for Size.Eval.
 func (s *Spec) Value(sym *size.Symbol) (int64, bool) {
 	if c, ok := s.Consts[sym]; ok {
@@ -243,11 +278,12 @@ func (s *Spec) Key() Key {
 		fmt.Fprintf(&b, " %s=%d/%g", c.Name, v.Int, v.Float)
 	}
 	fixed := s.FixedDims()
+	multiples := s.Multiples(fixed)
 	for _, d := range s.Kernel.Dims {
 		if fixed[d] {
 			fmt.Fprintf(&b, " %s=%d", d.Name, s.Dims[d])
 		} else {
-			fmt.Fprintf(&b, " %s<=%d", d.Name, s.Reckoned(s.Dims[d]))
+			fmt.Fprintf(&b, " %s<=%d%%%d", d.Name, s.Reckoned(s.Dims[d]), multiples[d])
 			if s.Dims[d] > ir.NarrowSize {
 				b.WriteString(" wide")
 			}
