@@ -52,6 +52,7 @@ func TestProductsOfAnyNumberOfColumns(t *testing.T) {
 		{"product", lang.BF16, map[string]int64{"BM": 104, "BN": 64, "BK": 32, "warps": 4, "stages": 3}, 64}, // turned matrices are stored by pairs of 8
 		{"product", lang.F32, map[string]int64{"BM": 152, "BN": 128, "BK": 32, "warps": 8, "stages": 4}, 152},
 		{"product", lang.F32, map[string]int64{"BM": 232, "BN": 128, "BK": 32, "warps": 8, "stages": 4, "persist": 1}, 232},
+		{"transposed", lang.BF16, map[string]int64{"BM": 160, "BN": 64, "BK": 64, "warps": 4, "stages": 4}, 160},
 		{"transposed", lang.BF16, map[string]int64{"BM": 128, "BN": 144, "BK": 64, "warps": 8, "stages": 4}, 144},
 		{"transposed", lang.BF16, map[string]int64{"BM": 128, "BN": 208, "BK": 32, "warps": 8, "stages": 4, "persist": 1}, 208},
 		{"transposed", lang.F32, map[string]int64{"BM": 128, "BN": 104, "BK": 32, "warps": 4, "stages": 4}, 104},

@@ -73,15 +73,16 @@ func copiesAsBoxes(load *ir.Op, depth []*ir.Axis) bool {
 }
 
 // AnyColumns reports a product of 16 bits that wgmma may take with an operand, given by its argument, as the columns, of which there may be any multiple of 8: the operand lies along the
-// depth. The first can be where the second does not.
+// depth, and the other one may be the rows.
 func AnyColumns(op *ir.Op, arg int) bool {
+	columns, rows := op.Args[arg], op.Args[1-arg]
+	along := func(v *ir.Value) bool { return Contiguous(AccessOf(v.Def)) == op.Over[0] }
 	for _, v := range op.Args[:2] {
-		if v.Def == nil || v.Def.Code != lang.OpLoad || v.Type.DType.Bits() != 16 || len(v.Type.Axes) != 2 {
+		if v.Def == nil || v.Def.Code != lang.OpLoad || v.Type.DType.Bits() != 16 {
 			return false
 		}
 	}
-	deep := func(arg int) bool { return len(op.Over) == 1 && Contiguous(AccessOf(op.Args[arg].Def)) == op.Over[0] }
-	return deep(arg) && (arg == 1 || !deep(1))
+	return len(op.Over) == 1 && len(columns.Type.Axes) == 2 && along(columns) && (len(rows.Type.Axes) == 2 || along(rows))
 }
 
 // FirstAsColumns reports a product of which wgmma takes the first operand as the columns (AnyColumns): that operand has more than the 64 rows of an instruction in a block, but no multiple of

@@ -22,7 +22,7 @@ const (
 // fitting is the extents, beside contractExtents, that an axis of the grid may have to fill the multiprocessors: of a product by warpgroups the axis of which an instruction takes any
 // number of columns, for its operand lies along the depth. (An H200, 80 products of 256 to 8,192 rows for which that changed the plan, of f32 and bf16: 0.93 of their time, 0.74 to 1.05.)
 func (m *model) fitting(i int) (vs []int64) {
-	if !m.target.Has(target.Wgmma) || m.products != 1 || m.matrixAxes() != 2 || m.f.HasRanges() || m.f.Axes[i].Kind != ir.Grid {
+	if !m.target.Has(target.Wgmma) || m.products != 1 || m.f.HasRanges() || m.f.Axes[i].Kind != ir.Grid {
 		return nil
 	}
 	var op *ir.Op
@@ -44,10 +44,16 @@ func (m *model) fitting(i int) (vs []int64) {
 	case !ok && !block.AnyColumns(op, arg):
 		return nil
 	}
-	other := int64(1)
-	for j := range m.f.Axes {
-		if m.matrix[j] && j != i {
-			other = m.size[j]
+	if len(ir.Without(op.Args[arg].Type.Axes, op.Over)) > 1 || m.goesOn(m.f.Axes[i]) {
+		return nil
+	}
+	other, products := int64(1), int64(1) // positions of the other operand, and how many such products there are
+	for j, a := range m.f.Axes {
+		switch {
+		case m.matrix[j] && j != i:
+			other = times(other, m.size[j])
+		case a.Kind == ir.Grid && j != i:
+			products = times(products, m.size[j])
 		}
 	}
 	sms := int64(m.target.SMs)
@@ -57,7 +63,7 @@ func (m *model) fitting(i int) (vs []int64) {
 			break
 		}
 		fills := slices.ContainsFunc(contractExtents, func(o int64) bool {
-			tiles := ceilDiv(m.size[i], v) * ceilDiv(other, o)
+			tiles := times(ceilDiv(m.size[i], v)*ceilDiv(other, o), products)
 			rounds := ceilDiv(tiles, sms)
 			return o%rows == 0 && rounds <= mostFilled && float64(tiles) >= float64(leastFilled*float64(rounds*sms))
 		})
@@ -66,4 +72,19 @@ func (m *model) fitting(i int) (vs []int64) {
 		}
 	}
 	return vs
+}
+
+// goesOn reports an axis along which a tensor that is stored goes on where the axis ends, as a cache does: what a last tile has beyond the end, the tensor memory accelerator would store too.
+func (m *model) goesOn(a *ir.Axis) bool {
+	return slices.ContainsFunc(m.ops, func(s step) bool {
+		if s.op.Code != lang.OpStore {
+			return false
+		}
+		for d, v := range s.op.Indices() {
+			if v.Type.Has(a) && s.op.Tensor.Shape[d] != a.Dim {
+				return true
+			}
+		}
+		return false
+	})
 }
