@@ -156,6 +156,6 @@ var jitFaults = []Fault{
 		Old: "divides := min(n&-n, rowUnit)", New: "divides := int64(rowUnit)",
 		Note: "rows of images are taken to begin at multiples of 16 elements"},
 	{ID: "multiples-key", File: "jit/spec/spec.go", Class: "cache", First: "jit@emu TestPointwiseConvolutions",
-		Old: "s.Reckoned(s.Dims[d]), multiples[d])", New: "s.Reckoned(s.Dims[d]), 1)",
+		Old: "s.Reckoned(s.Dims[d]), multiples[d])", New: "s.Reckoned(s.Dims[d]), multiples[nil])",
 		Note: "images of 15 rows run the code of those of 14"},
 }
