@@ -324,7 +324,7 @@ var link = regexp.MustCompile(`\]\(([^)#\s"]+)(#[^)]*)?\)`)
 
 // What a page of the repository links to is there.
 func TestLinks(t *testing.T) {
-	for _, path := range append(pages(t), "CHANGELOG.md", "bench/RESULTS.md", "jit/ir/README.md", "editors/vscode/README.md") {
+	for _, path := range append(pages(t), "CHANGELOG.md", "bench/RESULTS.md", "bench/TRIALS.md", "jit/ir/README.md", "editors/vscode/README.md") {
 		text, err := os.ReadFile(filepath.Join("../..", path))
 		require.NoError(t, err)
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {

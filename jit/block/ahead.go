@@ -303,7 +303,7 @@ func (p *Program) newRing(op *ir.Op) *Pipeline {
 }
 
 // shortLoop is of how many steps a loop may be so short that starting a producer - its barriers, the first look at
-// a tensor map - takes longer than it gains (decoding, whose loops have 2 to 6 steps, got slower by it: bench/RESULTS.md).
+// a tensor map - takes longer than it gains (decoding, whose loops have 2 to 6 steps, got slower by it: bench/TRIALS.md).
 const shortLoop = 16
 
 // worthProducer reports a loop that multiplies by wgmma, or one of many steps.
