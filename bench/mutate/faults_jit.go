@@ -149,7 +149,7 @@ var jitFaults = []Fault{
 	{ID: "fitting-goes-on", File: "jit/plan/fitting.go", Class: "plan", First: "jit/plan TestExtentsThatFillTheMultiprocessors",
 		Old: "s.op.Tensor.Shape[d] != a.Dim", New: "s.op.Tensor.Shape[d] == nil",
 		Note: "rows of a cache are divided so that a last tile is not full"},
-	{ID: "columns-first", File: "jit/block/tf32.go", Class: "wgmma", First: "jit TestProductsOfAnyNumberOfColumns",
+	{ID: "columns-first", File: "jit/block/roles.go", Class: "wgmma", First: "jit TestProductsOfAnyNumberOfColumns",
 		Old: "first%16 == 0 && ", New: "",
 		Note: "the first operand is the columns where their results cannot be stored by matrices"},
 	{ID: "multiples-all", File: "jit/spec/spec.go", Class: "build", First: "jit TestPointwiseConvolutions",
