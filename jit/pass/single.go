@@ -78,13 +78,14 @@ func tellsProductsApart(f *ir.Func, a *ir.Axis) bool {
 	return products > 0 && all
 }
 
-// plainlyUsed reports an axis that a kernel has in its tiles and nothing else: no operation goes over it, renames it or makes a tile of it alone.
+// plainlyUsed reports an axis that a kernel has in its tiles and nothing else: no operation goes over it, renames it or makes a tile of it alone, and none asks where a run of
+// several positions begins or ends.
 func plainlyUsed(f *ir.Func, a *ir.Axis) bool {
 	plain := !f.HasDebug()
 	f.Walk(func(op *ir.Op) bool {
 		atPosition := op.Code == lang.OpIndex || op.Code == lang.OpStart || op.Code == lang.OpEnd
 		switch {
-		case slices.Contains(op.Over, a), op.From == a, op.Axis == a && !atPosition,
+		case slices.Contains(op.Over, a), op.From == a, op.Axis == a && (!atPosition || op.Span > 1),
 			op.Code == lang.OpFull && slices.Contains(op.Axes, a) && len(op.Axes) == 1, op.Code != lang.OpFull && slices.Contains(op.Axes, a):
 			plain = false
 		}
@@ -106,6 +107,9 @@ func dropAxis(f *ir.Func, a *ir.Axis) {
 	f.Walk(func(op *ir.Op) bool {
 		if op.Code == lang.OpIndex && op.Axis == a {
 			op.Code = lang.OpStart
+		}
+		if op.Axis == a {
+			op.Span = 0
 		}
 		if op.Code == lang.OpFull && slices.Contains(op.Axes, a) {
 			op.Axes = ir.Without(op.Axes, []*ir.Axis{a})
