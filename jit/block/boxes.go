@@ -299,7 +299,7 @@ func (p *Program) OfOneTile(op *ir.Op) (all []*ir.Op) {
 
 // fillsSectors reports a tile that its threads store as fast themselves: of a product whose rows they name so that they fill
 // sectors along an axis. (What such threads wrote of f32 to shared memory, rows of 128 bytes, would share banks. Rows may lie as far apart as they like: an H200 stored
-// 1024 x 50304 and 8192 x 50304 in 0.87 and 0.97 of the time that boxes took, by 256 x 128 at once.)
+// 1024 x 50304 and 8192 x 50304 in 0.87 and 0.97 of the time that boxes took, by 256 x 128 at once. Rows whose distance only a launch tells were not timed, and go by boxes.)
 func (p *Program) fillsSectors(op *ir.Op, along *ir.Axis) bool {
 	v, dims := op.Stored(), p.Access(op)
 	if p.Vector(op.Tensor, dims, along) < p.Homes[v].Run(along, false) {
