@@ -96,7 +96,11 @@ func (c *constRow) at(w *warp, lane int) uint64 {
 	case c.special.fill != nil:
 		return c.special.fill(w, lane)
 	case c.dynamic && c.variable.Space == syntax.SpaceShared:
-		return uint64(w.block.launch.kernel.Dynamic) + c.value
+		at := c.variable.Address
+		if at == syntax.DynamicShared {
+			at = uint64(w.block.launch.kernel.Dynamic)
+		}
+		return w.block.window() + at + c.value
 	case c.dynamic:
 		return w.block.launch.variables[c.variable] + c.value
 	}

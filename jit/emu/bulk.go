@@ -167,7 +167,7 @@ func (w *warp) landings(dst address, n, align, lane int, s signal) []landing {
 	}
 	for rank := range blocks {
 		if mask>>rank&1 == 1 {
-			base := uint64(rank+1) * blockWindow
+			base := blocks[rank].window()
 			one(base|to&(blockWindow-1), base|s.barrier.in(w, lane)&(blockWindow-1))
 		}
 	}

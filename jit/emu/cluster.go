@@ -173,15 +173,18 @@ func (c *cluster) threadName(thread int) string {
 	return fmt.Sprintf("thread %d of block %d", thread%size, thread/size)
 }
 
-// blockWindow is how far the shared memories of a cluster's blocks lie apart in
-// .shared::cluster addresses. A block's own memory is also at the bottom.
+// blockWindow is how far the shared memories of a cluster's blocks lie apart in .shared::cluster addresses. Addresses of a block's own
+// variables are of these too, as on sm_90, where the bits from 24 on are the block's rank: a descriptor that has no room for them has to be made of the others.
 const blockWindow = 1 << 24
+
+// window is where the addresses of a block's shared memory begin.
+func (b *block) window() uint64 { return uint64(b.rank) * blockWindow }
 
 // owner is the block whose shared memory holds an address; nil, with a finding, when there is none.
 func (w *warp) owner(s syntax.Space, address uint64, n, lane int) *block {
-	rank := int(address/blockWindow) - 1
+	rank := int(address / blockWindow)
 	switch {
-	case rank == -1 || rank == w.block.rank:
+	case rank == w.block.rank:
 		return w.block
 	case rank >= len(w.block.cluster.blocks):
 		w.report(OutOfBounds, 1<<lane, "an access of %d bytes at %s address %#x, which is in no block of the cluster", n, s, address)
@@ -235,7 +238,7 @@ func mapAddress(d *decoder) {
 				w.report(OutOfBounds, 1<<lane, "block %d of a cluster of %d", to, len(w.block.cluster.blocks))
 				to = 0
 			}
-			out[lane] = (base | (to+1)*blockWindow | v&(blockWindow-1)) & dst.mask
+			out[lane] = (base | to*blockWindow | v&(blockWindow-1)) & dst.mask
 		}
 	}
 }
@@ -254,9 +257,7 @@ func blockRank(d *decoder) {
 			if generic {
 				v -= sharedWindow
 			}
-			if out[lane] = v/blockWindow - 1; v < blockWindow {
-				out[lane] = uint64(w.block.rank)
-			}
+			out[lane] = v / blockWindow
 		}
 	}
 }

@@ -20,7 +20,7 @@ type constRow struct {
 	row     row
 	value   uint64
 	special specialRegister // where not nil, what fills the row
-	// dynamic shared variables: the address is known at launch
+	// variables whose address is known when a block starts: of each block's own shared memory, and what has its place at launch
 	dynamic  bool
 	variable *syntax.Variable
 }
@@ -283,7 +283,7 @@ func (d *decoder) checkWidth(name string, have, need number.Type, wide bool) {
 
 // addressOf is the row of a variable's address.
 func (d *decoder) addressOf(v *syntax.Variable, offset int64) row {
-	if v.Address != syntax.DynamicShared && v.Space != syntax.SpaceGlobal && v.Space != syntax.SpaceConst {
+	if v.Space != syntax.SpaceShared && v.Space != syntax.SpaceGlobal && v.Space != syntax.SpaceConst {
 		return d.constant(v.Address + uint64(offset))
 	}
 	if offset != 0 { // a row of its own, for the address comes at launch

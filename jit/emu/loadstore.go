@@ -297,7 +297,7 @@ func isSpace(d *decoder) {
 		for m := w.active; m != 0; m &= m - 1 {
 			lane := first(m)
 			have, at := resolve(syntax.SpaceGeneric, w.regs[a][lane])
-			own := at < blockWindow || int(at/blockWindow)-1 == w.block.rank
+			own := int(at/blockWindow) == w.block.rank
 			if have == s || have == syntax.SpaceCluster && s == syntax.SpaceShared && own {
 				is |= 1 << lane
 			}

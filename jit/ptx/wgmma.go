@@ -28,7 +28,11 @@ func (k *kernel) descriptor(t *sharedTile, at asm.Number) func(bytes int) asm.Re
 	if !t.base.Valid() {
 		base = k.a.Calc(asm.B32, "add.s32", k.sharedBase(), asm.Int(t.at))
 	}
-	place := k.a.Calc(asm.B32, "shr.u32", k.a.Add(base, at), asm.Int(4))
+	address := k.a.Add(base, at)
+	if k.ClusterSize() > 1 { // from bit 24 on, the block's rank
+		address = k.a.Calc(asm.B32, "and.b32", address, asm.Int(1<<18-1))
+	}
+	place := k.a.Calc(asm.B32, "shr.u32", address, asm.Int(4))
 	return func(bytes int) asm.Reg {
 		low := k.a.Calc(asm.B32, "add.s32", place, apart+asm.Int(bytes/16))
 		return k.a.Calc(asm.B64, "or.b64", k.a.Calc(asm.B64, "cvt.u64.u32", low), asm.Hex(high<<32))
