@@ -30,20 +30,18 @@ kernel transposed<T: float>(x: T[M, K], w: T[N, K], b: T[N]) -> y: T[M, N]
     y[i, j] = (acc + b[j] as f32) as T
 }`
 
+// pinned is a product with pins, and how many columns its instructions have.
+type pinned struct {
+	kernel  string
+	d       lang.DType
+	pins    map[string]int64
+	columns int
+}
+
 // Of an operand that lies along the depth a block has any multiple of 8 or 16 positions, which are the columns of instructions of as many: of 16 bits the first operand is, where the
-// second fills the rows. Sums of small integers are exact in any order.
+// second fills the rows.
 func TestProductsOfAnyNumberOfColumns(t *testing.T) {
-	machine, err := target.Find(target.Default)
-	require.NoError(t, err)
-	program, ds := jit.Load("columns.tile", []byte(columnsSource), nil)
-	require.Empty(t, ds)
-	k := jittest.Load(t, "columns.tile", columnsSource)
-	for _, c := range []struct {
-		kernel  string
-		d       lang.DType
-		pins    map[string]int64
-		columns int // of an instruction
-	}{
+	checkProducts(t, []pinned{
 		{"product", lang.BF16, map[string]int64{"BM": 160, "BN": 128, "BK": 64, "warps": 8, "stages": 4}, 160},
 		{"product", lang.BF16, map[string]int64{"BM": 96, "BN": 64, "BK": 32, "warps": 4, "stages": 3}, 96},
 		{"product", lang.F16, map[string]int64{"BM": 208, "BN": 128, "BK": 32, "warps": 8, "stages": 4, "persist": 1}, 208},
@@ -57,7 +55,29 @@ func TestProductsOfAnyNumberOfColumns(t *testing.T) {
 		{"transposed", lang.BF16, map[string]int64{"BM": 128, "BN": 208, "BK": 32, "warps": 8, "stages": 4, "persist": 1}, 208},
 		{"transposed", lang.F32, map[string]int64{"BM": 128, "BN": 104, "BK": 32, "warps": 4, "stages": 4}, 104},
 		{"transposed", lang.F32, map[string]int64{"BM": 128, "BN": 200, "BK": 32, "warps": 4, "stages": 4, "persist": 2}, 200},
-	} {
+	})
+}
+
+// Blocks of a cluster read their operands by descriptors from their own shared memory, in which the columns' operand has a panel behind the first: a descriptor has no room
+// for the rank of the block, which an address has.
+func TestProductsInClusters(t *testing.T) {
+	checkProducts(t, []pinned{
+		{"product", lang.BF16, map[string]int64{"BM": 64, "BN": 128, "BK": 32, "warps": 4, "stages": 4, "persist": 1, "cluster": 2}, 128},
+		{"product", lang.BF16, map[string]int64{"BM": 128, "BN": 192, "BK": 32, "warps": 4, "stages": 4, "persist": 2, "cluster": 2}, 192},
+		{"product", lang.BF16, map[string]int64{"BM": 64, "BN": 128, "BK": 32, "warps": 4, "stages": 3, "split": 2}, 128},
+		{"transposed", lang.BF16, map[string]int64{"BM": 64, "BN": 128, "BK": 32, "warps": 4, "stages": 3, "split": 2}, 128},
+		{"product", lang.F32, map[string]int64{"BM": 64, "BN": 128, "BK": 32, "warps": 4, "stages": 3, "split": 2}, 64},
+	})
+}
+
+// checkProducts runs products and looks for instructions of so many columns. Sums of small integers are exact in any order.
+func checkProducts(t *testing.T, cases []pinned) {
+	machine, err := target.Find(target.Default)
+	require.NoError(t, err)
+	program, ds := jit.Load("columns.tile", []byte(columnsSource), nil)
+	require.Empty(t, ds)
+	k := jittest.Load(t, "columns.tile", columnsSource)
+	for _, c := range cases {
 		t.Run(fmt.Sprint(c.kernel, " ", c.d, " ", c.pins), func(t *testing.T) {
 			t.Parallel()
 			const m, n, depth = 424, 264, 96

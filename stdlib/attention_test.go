@@ -49,9 +49,13 @@ func TestAttentionInSteps(t *testing.T) {
 }
 
 // TestAttentionWide has as many channels and positions in a step as the matrix
-// units of a whole warpgroup take (wgmma).
+// units of a whole warpgroup take (wgmma), by itself and by blocks of a cluster, whose values have a panel behind the first.
 func TestAttentionWide(t *testing.T) {
-	testAttention(t, []shape{{1, 70, 1, 128, 200, 100}}, map[string]int64{"BM": 64, "BN": 128, "warps": 4})
+	for _, split := range []int64{1, 2} {
+		t.Run(fmt.Sprint("split ", split), func(t *testing.T) {
+			testAttention(t, []shape{{1, 70, 1, 128, 200, 100}}, map[string]int64{"BM": 64, "BN": 64, "warps": 4, "split": split})
+		})
+	}
 }
 
 // TestAttentionShared has blocks of a cluster share the positions of the cache: with a part for each, with parts that have nothing, with
