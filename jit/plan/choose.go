@@ -160,7 +160,7 @@ func score(c at, e *estimate, best, second *scored) {
 	// Whole picoseconds, so that the last bits of a float, which differ between
 	// processors that fuse operations and others, decide nothing.
 	e.time = math.Round(e.time*1e12) / 1e12
-	s := scored{candidate{slices.Clone(c.extent), c.warps, c.stages, c.sharers, c.persist}, e}
+	s := scored{candidate{slices.Clone(c.extent), c.warps, c.stages, c.sharers, c.persist, c.paired}, e}
 	switch {
 	case best.e != nil && best.c.same(c.candidate): // looked at before
 	case best.e == nil || e.time < best.e.time:
@@ -187,6 +187,9 @@ func (s *scored) plan(m *model) *Plan {
 		}
 	}
 	p.Persist = s.c.persist
+	if s.c.paired {
+		p.Cluster = pair
+	}
 	if s.c.sharers > 1 {
 		p.Split, p.Cluster = map[string]int64{m.f.Axes[m.shared].Name: int64(s.c.sharers)}, s.c.sharers
 	}
@@ -233,6 +236,9 @@ func (c at) describe() string {
 	}
 	if c.persist > 0 {
 		words = append(words, fmt.Sprintf("persist=%d", c.persist))
+	}
+	if c.paired {
+		words = append(words, fmt.Sprintf("cluster=%d", pair))
 	}
 	if len(words) == 0 {
 		return "its one form"

@@ -388,6 +388,9 @@ func (c at) gpu() (*estimate, *violation) {
 	if c.crowds(e) {
 		e.latency += crowding
 	}
+	if c.paired {
+		e.latency += pairTime
+	}
 	e.latency += c.slowerSoftmax(ceilDiv(e.blocks, sms), e.perSM, busy)
 	e.shorter = c.shorter(e, busy)
 	e.time = busy + e.latency + e.launch

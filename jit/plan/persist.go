@@ -97,6 +97,9 @@ func (c at) takesTurns() bool { return c.persist == teams && c.allByWarpgroups()
 
 // turnsFit reports a candidate that is no nonsense: two teams are of a warpgroup each, and have work for both, unless they are asked for.
 func (c at) turnsFit(asked bool) bool {
+	if c.paired {
+		return c.pairsFit()
+	}
 	if c.persist == alone && !asked {
 		return c.allByWarpgroups() && c.loadsOperands() && c.stages >= pipelineStages && c.rounds() >= fewestRounds &&
 			(c.stepwise || c.accumulators() >= aloneRegisters) && !(c.fromRegisters() && c.arranged())

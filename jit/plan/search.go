@@ -145,12 +145,16 @@ func (s *search) visit(extent []int64) rank {
 	for _, w := range s.warps {
 		for _, st := range s.stages {
 			for _, n := range s.parts {
-				c := at{s.model, candidate{extent, w, st, n, 0}}
+				c := at{s.model, candidate{extent: extent, warps: w, stages: st, sharers: n}}
 				if len(s.stages) > 1 && !s.ofBytes && slices.Contains(deepStages, st) && !c.coversNothing() || !c.inOrder() || !c.spreads() || n > 1 && len(s.parts) > 1 && c.gainsNothing() {
 					continue
 				}
 				for _, c.persist = range s.persists {
 					s.compare(c, reach)
+					if paired := c; c.persist == alone && len(s.persists) > 1 {
+						paired.paired = true
+						s.compare(paired, reach)
+					}
 				}
 			}
 		}

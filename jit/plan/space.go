@@ -29,10 +29,12 @@ type candidate struct {
 	sharers int
 	// persist is with how many teams of warps blocks stay; 0 for a block for each tile.
 	persist int
+	// paired are blocks that stay of which two share what they copy.
+	paired bool
 }
 
 func (c candidate) same(o candidate) bool {
-	return c.warps == o.warps && c.stages == o.stages && c.sharers == o.sharers && c.persist == o.persist && slices.Equal(c.extent, o.extent)
+	return c.warps == o.warps && c.stages == o.stages && c.sharers == o.sharers && c.persist == o.persist && c.paired == o.paired && slices.Equal(c.extent, o.extent)
 }
 
 // DeepRows is the most rows of a product of which warps share the depth. A block may have half of them, where all of a depth of 3,072 do not fit into its shared memory

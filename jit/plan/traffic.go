@@ -49,7 +49,11 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		if fragments && c.results[s.op] {
 			run = min(run, fragmentRun)
 		}
-		sum.l2 += float64(all * c.fresh(s.op) * bytes * max(c.sector(s)/(run*bytes), 1))
+		inL2 := float64(all * c.fresh(s.op) * bytes * max(c.sector(s)/(run*bytes), 1) * (1 + c.splitLines(s.op)))
+		if c.paired && c.sharedByPair(s.op) {
+			inL2 /= pair
+		}
+		sum.l2 += inL2
 		uses[t].opened += float64(once * bytes * c.opening(s.op, concurrent))
 		uses[t].pages = max(uses[t].pages, c.pageOpenings(s.op))
 		uses[t].computed = uses[t].computed || c.neighbours[s.op] > 0
