@@ -34,7 +34,7 @@ func (b *builder) wide(s size.Size) bool {
 	most := s.Most(func(sym *size.Symbol) int64 {
 		n, _ := b.spec.Value(sym)
 		if _, isConst := b.spec.Consts[sym]; !isConst && !b.fixed[sym] {
-			n = spec.Bucket(n)
+			n = spec.Class(n)
 		}
 		return n
 	})

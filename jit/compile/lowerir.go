@@ -44,7 +44,7 @@ func LowerIR(f *ir.Func, target target.Machine, sizes, pins map[string]int64, lo
 	if !target.IsGPU() { // one block goes through all of an axis
 		ir.Unshare(f)
 	}
-	size := func(d *ir.Dim) int64 { return spec.Bucket(max(sizes[d.Name], 1)) }
+	size := func(d *ir.Dim) int64 { return spec.Class(max(sizes[d.Name], 1)) }
 	if planned(f) {
 		stage = "plan"
 		l, err = asItIs(f, target, size, pins)

@@ -366,7 +366,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		if over, product := factorOf(f, op); product {
 			rows := int64(1)
 			for _, a := range ir.Without(axes, over) {
-				rows *= spec.Bucket(size(a.Dim))
+				rows *= spec.Class(size(a.Dim))
 			}
 			if rows > factorRows || op.Tensor.DType.Bits() > 16 {
 				failed = errRows

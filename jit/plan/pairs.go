@@ -9,22 +9,30 @@ import (
 // This file has pairs of blocks that stay and share what they copy of a product's columns (block.Tiles.Along): the L2 brings it once for both. They are planned where
 // it brings most, for rows that begin in the middle of lines.
 
-// splitLine is how much longer the L2 takes for a row of a box that lies in two lines, as a part of the time of one that fills a line, and pairTime how much longer a launch takes
-// by pairs of blocks, which wait for each other at their beginning and their end (an H200, bf16: 1000x1000x1000 by 64x128 12.4 us, 10.7 by pairs; 1000x4000x1000 26.8 and 20.3;
-// 1024x1024x1000 8.6 and 7.7; 1024x1000x1024, of which no pair is planned, 6.1 and 7.4).
-const (
-	splitLine = 0.75
-	pairTime  = 1e-6
-)
+// pairTime is how much longer a launch takes by pairs of blocks, which wait for each other at their beginning and their end (an H200, bf16: 1000x1000x1000 by 64x128 12.4 us, 10.7 by
+// pairs; 1000x4000x1000 26.8 and 20.3; 1024x1024x1000 8.6 and 7.7; 1024x1000x1024, of which no pair is planned, 6.1 and 7.4).
+const pairTime = 1e-6
 
-// splitLines is how much longer the L2 takes for the rows of boxes of which many lie in two lines, as a part of the time for what a load moves.
+// rowUnit is of what all rows of boxes begin at multiples, in bytes.
+const rowUnit = 16
+
+// splitLines is which part of the rows of boxes lie in two lines, reckoned by how much of the L2's time they take: all where they begin at any multiple of 16 bytes, a quarter where at
+// those of 64. Of what each block of a pair copies a half of, half. As all copies of a kernel take up to their own time longer, by the square of that part (an H200, bf16, tiles of 64x128:
+// of the first operand, a third, 1.1; of the second 1.7; of both 2.1. By pairs, of the second 1.2 and of both 1.5. With a depth of 4000 in place of 4096, both 1.06).
 func (c at) splitLines(op *ir.Op) float64 {
 	apart := c.apart(op)
 	if op.Code != lang.OpLoad || !c.allByWarpgroups() || block.RowsMisaligned(op.Tensor) {
 		return 0
 	}
 	within := apart & -apart // rows begin at multiples of it
-	return float64(splitLine * max(1-float64(within)/lineBytes, 0))
+	if within == 0 || within >= lineBytes {
+		return 0
+	}
+	part := rowUnit / float64(within)
+	if c.paired && c.sharedByPair(op) {
+		part /= pair
+	}
+	return part
 }
 
 // pairAxis is the axis of the grid along which pairs have neighbouring tiles, nil where none is planned: as for blocks that stay alone, but of 16 bits, whose columns' rows lie in two lines.

@@ -24,6 +24,7 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 	uses := map[*ir.Tensor]*use{}
 	var order []*ir.Tensor
 	fragments := c.storesFragments()
+	copied, split := 0.0, 0.0 // of the L2, by loads, and of that what lies in two lines
 	for _, s := range c.ops {
 		t := s.op.Tensor
 		if t == nil {
@@ -49,11 +50,11 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		if fragments && c.results[s.op] {
 			run = min(run, fragmentRun)
 		}
-		inL2 := float64(all * c.fresh(s.op) * bytes * max(c.sector(s)/(run*bytes), 1) * (1 + c.splitLines(s.op)))
-		if c.paired && c.sharedByPair(s.op) {
-			inL2 /= pair
-		}
+		inL2 := float64(all * c.fresh(s.op) * bytes * max(c.sector(s)/(run*bytes), 1))
 		sum.l2 += inL2
+		if s.op.Code == lang.OpLoad {
+			copied, split = copied+inL2, split+inL2*c.splitLines(s.op)
+		}
 		uses[t].opened += float64(once * bytes * c.opening(s.op, concurrent))
 		uses[t].pages = max(uses[t].pages, c.pageOpenings(s.op))
 		uses[t].computed = uses[t].computed || c.neighbours[s.op] > 0
@@ -63,6 +64,9 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		} else {
 			uses[t].written += float64(once * bytes)
 		}
+	}
+	if split > 0 {
+		sum.l2 += float64(split * split / copied)
 	}
 	// What blocks read again is in the L2 where all that they move at a time has room there, of every tensor.
 	moved := 0.0
