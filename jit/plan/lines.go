@@ -58,7 +58,8 @@ func (c at) opening(op *ir.Op, concurrent int64) float64 {
 // A page of the main memory has to be opened before anything of it is moved, while other banks move what they have. Rows of a block that lie in pages of their own open one each: what they have of
 // it hides that from openedBytes on, and half as much takes at least pageOpening longer, as a part of the time of all that is moved, for banks take turns at what is
 // read and what is written (an H200, transpositions of f32 in tiles of 32x32, 64x32, 32x64 and 64x64: 146, 142, 146 and 136 us of 8192x8192, 143, 143, 142 and 136 of 256x512x512; a
-// product of bf16 that reads 2.1 GB of weights by 64 columns 516, by 128 columns 495).
+// product of bf16 that reads 2.1 GB of weights by 64 columns 516, by 128 columns 495). So of rows that are written, however near they lie (an image of bf16 twice as large, 32x64x224x224,
+// in tiles of 64 rows by 64 columns 88.6, of 16 whole rows 80.2).
 const (
 	pageBytes   = 1024
 	openedBytes = 256
@@ -68,7 +69,7 @@ const (
 // pageOpenings is what the main memory takes longer for pages of which an access moves so little, as a part of the time for what all of them move.
 func (c at) pageOpenings(op *ir.Op) float64 {
 	run := c.linePart(op) * lineBytes
-	if run == 0 || c.apart(op) < pageBytes {
+	if run == 0 || c.apart(op) < pageBytes && op.Code == lang.OpLoad {
 		return 0
 	}
 	return float64(pageOpening * max(openedBytes/run-1, 0))
