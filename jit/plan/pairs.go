@@ -48,7 +48,7 @@ func (m *model) pairAxis() *ir.Axis {
 // and 9.5 by other blocks; by 64x128 8.3 and 9.7).
 func (c at) pairsFit() bool {
 	along := c.pairAxis()
-	if along == nil || c.persist != alone || !c.allByWarpgroups() || c.fromRegisters() || !c.loadsOperands() || c.stages < pipelineStages {
+	if along == nil || !c.allByWarpgroups() || c.fromRegisters() || !c.loadsOperands() || c.stages < pipelineStages {
 		return false
 	}
 	i, places := c.place[along], c.rounds()*int64(c.target.SMs)
