@@ -128,3 +128,19 @@ func checkProducts(t *testing.T, cases []pinned) {
 		})
 	}
 }
+
+// A product of such sizes as are planned for pairs of blocks is planned without where the blocks cannot be told apart by pairs, as those of rows without end.
+func TestWideRowsHaveNoPairs(t *testing.T) {
+	machine, err := target.Find(target.Default)
+	require.NoError(t, err)
+	program, ds := jit.Load("columns.tile", []byte(columnsSource), nil)
+	require.Empty(t, ds)
+	for _, wide := range []bool{false, true} {
+		s, err := jit.Specialise(program.Kernels[0], jit.Options{Types: map[string]lang.DType{"T": lang.BF16}, Dims: map[string]int64{"M": 1024, "K": 1000, "N": 1000}})
+		require.NoError(t, err)
+		s.Wide = wide
+		l, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		assert.Equal(t, !wide, l.Plan.Cluster == 2, "%s", l.Plan)
+	}
+}

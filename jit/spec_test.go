@@ -16,6 +16,19 @@ import (
 	"tilec/typecheck/typed"
 )
 
+// Plans are made for the largest of the sizes of a class: a power of two up to 16, and three between each and the next from there on.
+func TestClassesOfSizes(t *testing.T) {
+	for n, class := range map[int64]int64{1: 1, 3: 4, 12: 16, 14: 16, 17: 20, 28: 28, 56: 56, 57: 64, 65: 80, 100: 112, 112: 112, 1000: 1024, 1025: 1280, 50257: 57344, 1 << 31: 1 << 31, 1<<31 + 1: 5 << 29} {
+		assert.Equal(t, class, spec.Class(n), "%d", n)
+	}
+	for n, before := int64(1), int64(0); n < 5000; n++ {
+		class := spec.Class(n)
+		assert.GreaterOrEqual(t, class, max(n, before))
+		assert.Equal(t, class, spec.Class(class), "the largest of a class is of that class")
+		before = class
+	}
+}
+
 // Two launches that differ in anything that code depends on have different
 // keys; those that differ in a size that is a parameter of the launch share one.
 func TestKeyTellsSpecialisationsApart(t *testing.T) {

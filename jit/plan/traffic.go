@@ -53,7 +53,7 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		inL2 := float64(all * c.fresh(s.op) * bytes * max(c.sector(s)/(run*bytes), 1))
 		sum.l2 += inL2
 		if s.op.Code == lang.OpLoad {
-			copied, split = copied+inL2, split+inL2*c.splitLines(s.op)
+			copied, split = copied+inL2, split+float64(inL2*c.splitLines(s.op))
 		}
 		uses[t].opened += float64(once * bytes * c.opening(s.op, concurrent))
 		uses[t].pages = max(uses[t].pages, c.pageOpenings(s.op))
