@@ -21,7 +21,7 @@ kernel batched<T: float>(a: T[B, M, K], b: T[B, K, N]) -> c: T[B, M, N] {
 
 // A block has several products of a batch, which its warps have for themselves as far as there are enough, in 16 bits, tf32 and on the ordinary cores.
 func TestBatchedProducts(t *testing.T) {
-	d, err := OpenDevice("emu")
+	d, err := OpenDevice(gpu())
 	require.NoError(t, err)
 	defer d.Close()
 	modules := map[string]*Module{}

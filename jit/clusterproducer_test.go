@@ -40,7 +40,7 @@ kernel f(x: bf16[M, K], w: bf16[K, N], b: bf16[N]) -> y: bf16[M, N]
 		}
 		for _, split := range []int{1, 2, 3, 8} {
 			args["split"] = split
-			assert.Equal(t, want, run("emu", args), "depth %d split %d", depth, split)
+			assert.Equal(t, want, run(gpu(), args), "depth %d split %d", depth, split)
 		}
 	}
 	program, problems := Load("f.tile", []byte(source), nil)

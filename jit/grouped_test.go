@@ -81,7 +81,7 @@ func TestGroupedProduct(t *testing.T) {
 				}
 			}
 		}
-		for _, device := range []string{"cpu", "emu"} {
+		for _, device := range []string{"cpu", gpu()} {
 			d, err := OpenDevice(device)
 			require.NoError(t, err)
 			defer d.Close()

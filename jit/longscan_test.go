@@ -41,7 +41,7 @@ kernel last(x: f32[M, N]) -> y: f32[M, N] {
 
 // Blocks share a scan: each goes through its part for the total first, from which those behind it go on.
 func TestBlocksShareScans(t *testing.T) {
-	d, err := OpenDevice("emu")
+	d, err := OpenDevice(gpu())
 	require.NoError(t, err)
 	defer d.Close()
 	module, err := NewCompiler(d, nil).Load("f.tile", []byte(longScanSource))

@@ -32,7 +32,7 @@ kernel pairs(a: i32[N], b: i32[N], inout t: i32[3, 5])
 {
     for n in 2 { atomic_add(t[a[i], b[i]], a[i] + n) }
 }`
-	d, err := OpenDevice("emu")
+	d, err := OpenDevice(gpu())
 	require.NoError(t, err)
 	defer d.Close()
 	module, err := NewCompiler(d, nil).Load("f.tile", []byte(source))

@@ -94,7 +94,7 @@ kernel hits(first: i32[M1], column: i32[Z], inout count: i32[N]) -> y: i32[M1 - 
 
 // Ranges that are read from memory may be empty, long, end before they begin and reach beyond the dimension.
 func TestRangesFromMemory(t *testing.T) {
-	d, err := OpenDevice("emu")
+	d, err := OpenDevice(gpu())
 	require.NoError(t, err)
 	defer d.Close()
 	module, err := NewCompiler(d, nil).Load("f.tile", []byte(rangesSource))

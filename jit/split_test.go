@@ -40,9 +40,9 @@ kernel f(x: f32[M, N]) -> y: f32[M]
 		require.NoError(t, err)
 		return y
 	}
-	first := run("emu")
+	first := run(gpu())
 	for range 3 {
-		assert.Equal(t, first, run("emu"))
+		assert.Equal(t, first, run(gpu()))
 	}
 	for i, v := range run("cpu") {
 		assert.InEpsilon(t, v, first[i], 1e-5)
@@ -137,7 +137,7 @@ func TestSplitAgreesWithOneBlock(t *testing.T) {
 			want := run("cpu", "", false)
 			for _, attr := range []string{"", "@split(k, 2)", "@split(k, 3)", "@split(k, 8)"} {
 				for _, wide := range []bool{false, true} {
-					for name, got := range run("emu", attr, wide) {
+					for name, got := range run(gpu(), attr, wide) {
 						assert.Equal(t, want[name].Floats(), got.Floats(), "%s of %q", name, attr)
 					}
 				}
@@ -185,7 +185,7 @@ kernel f(x: T[M, K], valid: i32[M, K], low: T) -> (most: T[M], least: T[M], firs
 // Every reduction of every type gives bit for bit what one block gives, over any number of blocks and any extent:
 // of ties the first, of NaN the first, with parts that have less than a step and parts that have nothing.
 func TestSplitReductions(t *testing.T) {
-	emu, err := OpenDevice("emu")
+	on, err := OpenDevice(gpu())
 	require.NoError(t, err)
 	for _, d := range []lang.DType{lang.F32, lang.F64, lang.BF16, lang.F16, lang.F4E2M1, lang.F8E5M2, lang.F8E4M3, lang.I32, lang.I64, lang.U8, lang.I16} {
 		source := strings.ReplaceAll(strings.ReplaceAll(reductionsSource, "ACC", d.Accumulator().String()), "T", d.String())
@@ -214,9 +214,9 @@ func TestSplitReductions(t *testing.T) {
 				require.NoError(t, err)
 				return out
 			}
-			want := run(emu, "")
+			want := run(on, "")
 			for _, n := range []int{2, 3, 4, 8} {
-				for name, got := range run(emu, fmt.Sprintf("@split(k, %d)\n", n)) {
+				for name, got := range run(on, fmt.Sprintf("@split(k, %d)\n", n)) {
 					assert.Equal(t, want[name].Data, got.Data, "%s of %d %s by %d blocks: %v, want %v", name, k, d, n, got.Floats(), want[name].Floats())
 				}
 			}
@@ -263,7 +263,7 @@ kernel f(a: bf16[M, K], b: bf16[N, K]) -> (c: f32[M, N], most: i32[M], scaled: f
 		l, err := lowerCase(t, program.Kernels[0], "sm_90a", map[string]int64{"M": m, "N": n, "K": k}, pins)
 		require.NoError(t, err)
 		assert.Equal(t, c.blocks, l.Split())
-		got := run("emu", c.split)
+		got := run(gpu(), c.split)
 		for name := range want {
 			assert.Equal(t, want[name].Data, got[name].Data, "%s, split = %d", name, c.split)
 		}
@@ -290,7 +290,7 @@ kernel f(a: i32[M, K], b: i32[M, K], c: i32) -> (p: i32[M, K], q: i32[M, K], r: 
 
 // A scan goes on in each block where the blocks before it end, whichever way it goes.
 func TestSplitScans(t *testing.T) {
-	emu, err := OpenDevice("emu")
+	on, err := OpenDevice(gpu())
 	require.NoError(t, err)
 	const m = 3
 	for _, k := range []int64{1, 7, 12, 40, 133} {
@@ -300,7 +300,7 @@ func TestSplitScans(t *testing.T) {
 		}
 		args := Args{"a": Converted(lang.I32, a, m, k), "b": Converted(lang.I32, b, m, k), "c": 1, "k": 6, "BM": 2, "warps": 1}
 		run := func(attr string, wide bool) map[string]*Array {
-			compiler := NewCompiler(emu, nil)
+			compiler := NewCompiler(on, nil)
 			compiler.Wide = wide
 			module, err := compiler.Load("f.tile", []byte(strings.Replace(scansSource, "kernel", attr+"kernel", 1)))
 			require.NoError(t, err)
