@@ -56,7 +56,7 @@ func (c at) pairsFit() bool {
 	if ceilDiv(c.size[i], c.extent[i])%pair != 0 || float64(c.blocks()) < float64(leastFilled*float64(places)) {
 		return false
 	}
-	for _, s := range c.ops {
+	for _, s := range c.ops { // of whole lines, pairs have nothing to gain
 		if c.sharedByPair(s.op) && c.splitLines(s.op) > 0 {
 			return true
 		}
