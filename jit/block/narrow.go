@@ -76,7 +76,7 @@ func onlyMultiplied(f *ir.Func, t *ir.Tensor) bool {
 }
 
 // turned is the operand of a product that lies across the depth, with the depth innermost; nil where there is none, or rows would not begin at
-// multiples of rowUnit bytes.
+// multiples of RowUnit bytes.
 func turned(op *ir.Op) *Relayout {
 	if roles, ok := WgmmaRoles(op); !ok || !roles.Across || len(op.Over) != 1 {
 		return nil
@@ -84,7 +84,7 @@ func turned(op *ir.Op) *Relayout {
 		v := op.Args[1-roles.Columns]
 		t := v.Def.Tensor
 		at := alongAlone(v.Def, op.Over[0])
-		if at < 0 || t.Strides != nil || !t.Shape[at].Known() || t.Shape[at].Value%rowUnit != 0 {
+		if at < 0 || t.Strides != nil || !t.Shape[at].Known() || t.Shape[at].Value%RowUnit != 0 {
 			return nil
 		}
 		return &Relayout{Tensor: t, Order: lastOf(len(t.Shape), at), Product: op}

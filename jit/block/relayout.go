@@ -15,21 +15,21 @@ import (
 // Relayout is a tensor that a launch is to lay out anew before the product.
 type Relayout struct {
 	Tensor *ir.Tensor
-	// Order is that of the tensor's dimensions, the last innermost; nil where the order stays and rows are to begin at multiples of rowUnit bytes.
+	// Order is that of the tensor's dimensions, the last innermost; nil where the order stays and rows are to begin at multiples of RowUnit bytes.
 	Order []int
 	// Product is the contraction that gains by it.
 	Product *ir.Op
 	// As is the type that the elements are to have, where they are to have another.
 	As lang.DType
-	// Unit is, of rows that do not begin at multiples of rowUnit bytes, how many bytes the places of all of them are multiples of: no copy has more.
+	// Unit is, of rows that do not begin at multiples of RowUnit bytes, how many bytes the places of all of them are multiples of: no copy has more.
 	Unit int64
 }
 
 // leastDepth is from how many positions on an axis is the depth of a product.
 const leastDepth = 16
 
-// rowUnit is how many bytes the places of a box's rows are multiples of, and the place of the first.
-const rowUnit = 16
+// RowUnit is how many bytes the places of a box's rows are multiples of, and the place of the first.
+const RowUnit = 16
 
 // Misaligned finds operands of products whose rows begin where no box can, in a kernel after its passes, before there is a plan: of products that would read
 // both operands by the TMA if it were not for that.
@@ -64,11 +64,11 @@ func Misaligned(f *ir.Func) []Relayout {
 }
 
 // RowsMisaligned reports a tensor of which some row begins where no box can.
-func RowsMisaligned(t *ir.Tensor) bool { return RowsAt(t) < rowUnit }
+func RowsMisaligned(t *ir.Tensor) bool { return RowsAt(t) < RowUnit }
 
-// RowsAt is a power of two that divides the place of each row of a tensor, in bytes, up to rowUnit.
+// RowsAt is a power of two that divides the place of each row of a tensor, in bytes, up to RowUnit.
 func RowsAt(t *ir.Tensor) int64 {
-	unit := gcd(rowUnit, max(t.Align, 1))
+	unit := gcd(RowUnit, max(t.Align, 1))
 	for i := range len(t.Shape) - 1 {
 		stride, multiple := strideOf(t, i)
 		if stride >= 0 {
@@ -79,12 +79,12 @@ func RowsAt(t *ir.Tensor) int64 {
 	return unit
 }
 
-// aligned is a tensor with rows that begin at multiples of rowUnit bytes.
+// aligned is a tensor with rows that begin at multiples of RowUnit bytes.
 func aligned(t *ir.Tensor) *ir.Tensor {
 	u := *t
-	u.Align, u.Strides = rowUnit, nil
+	u.Align, u.Strides = RowUnit, nil
 	for range t.Shape {
-		u.Strides = append(u.Strides, &ir.Dim{Value: -1, Divisor: rowUnit})
+		u.Strides = append(u.Strides, &ir.Dim{Value: -1, Divisor: RowUnit})
 	}
 	u.Strides[len(u.Strides)-1] = &ir.Dim{Value: 1, Divisor: 1}
 	return &u

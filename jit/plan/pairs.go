@@ -13,9 +13,6 @@ import (
 // pairs; 1000x4000x1000 26.8 and 20.3; 1024x1024x1000 8.6 and 7.7; 1024x4040x1024, of which the rows of the first operand alone lie in two lines and no pair is planned, 16.3 and 19.2).
 const pairTime = 1e-6
 
-// rowUnit is of what all rows of boxes begin at multiples, in bytes.
-const rowUnit = 16
-
 // splitLines is which part of the rows of boxes lie in two lines, reckoned by how much of the L2's time they take: all where they begin at any multiple of 16 bytes, a quarter where at
 // those of 64. Of what each block of a pair copies a half of, half. As all copies of a kernel take up to their own time longer, by the square of that part (an H200, bf16, tiles of 64x128:
 // of the first operand, a third, 1.1; of the second 1.7; of both 2.1. By pairs, of the second 1.2 and of both 1.5. With a depth of 4000 in place of 4096, both 1.06). Of other
@@ -29,7 +26,7 @@ func (c at) splitLines(op *ir.Op) float64 {
 	if within == 0 || within >= lineBytes {
 		return 0
 	}
-	part := rowUnit / float64(within)
+	part := block.RowUnit / float64(within)
 	if c.paired && c.sharedByPair(op) {
 		part /= pair
 	}
