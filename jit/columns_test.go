@@ -129,7 +129,7 @@ func checkProducts(t *testing.T, cases []pinned) {
 	}
 }
 
-// A product of such sizes as are planned for pairs of blocks is planned without where the blocks cannot be told apart by pairs, as those of rows without end.
+// A product of such sizes as are planned for pairs of blocks is planned without where the blocks cannot be told apart by pairs, as those of more than 2^31 rows.
 func TestWideRowsHaveNoPairs(t *testing.T) {
 	machine, err := target.Find(target.Default)
 	require.NoError(t, err)

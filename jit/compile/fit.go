@@ -194,8 +194,8 @@ func (p *planning) attempt(t target.Machine, pins map[string]int64) (*Lowered, *
 		l, err = p.make(f, chosen, 0)
 	}
 	if _, pinned := pins["persist"]; err == nil && !pinned && chosen.Persist > 0 && p.f.Hints["persist"] == 0 && l.Code.PTX != nil && l.Code.PTX.Most == 0 {
-		if _, pinned := pins["cluster"]; !pinned && chosen.Cluster > 1 {
-			return p.attempt(t, with(pins, "cluster", 1)) // blocks share no copies, it may be
+		if _, pinned := pins["cluster"]; !pinned && chosen.Cluster > 1 && p.f.Hints["cluster"] == 0 {
+			return p.attempt(t, with(pins, "cluster", 1)) // it may be that only pairs cannot stay
 		}
 		return p.attempt(t, with(pins, "persist", 0)) // blocks do not stay, which the plan counts on
 	}

@@ -9,8 +9,8 @@ import (
 // This file has pairs of blocks that stay and share what they copy of a product's columns (block.Tiles.Along). They are planned for rows that begin in the middle of lines, of
 // which the L2 then brings two for one: each block of a pair asks for half of them.
 
-// pairTime is how much longer a launch takes by pairs of blocks, which wait for each other at their beginning and their end (an H200, bf16: 1000x1000x1000 by 64x128 12.4 us, 10.7 by
-// pairs; 1000x4000x1000 26.8 and 20.3; 1024x1024x1000 8.6 and 7.7; 1024x4040x1024, of which the rows of the first operand alone lie in two lines and no pair is planned, 16.3 and 19.2).
+// pairTime is how much longer a launch takes by pairs of blocks, which wait for each other at their beginning and their end (an H200, bf16: 1000x1000x1000 by 64x128 9.7 us, 8.2 by
+// pairs; 1024x1024x1000 8.4 and 7.7; 1024x4040x1024, of which the rows of the first operand alone lie in two lines and no pair is planned, 16.3 and 19.2).
 const pairTime = 1e-6
 
 // splitLines is which part of the rows of boxes lie in two lines, reckoned by how much of the L2's time they take: all where they begin at any multiple of 16 bytes, a quarter where at
