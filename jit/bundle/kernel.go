@@ -160,7 +160,7 @@ func (w *writer) parameters(out *Launch, params []ir.Param) error {
 			// A view of other elements is a parameter of its own, with the address of the tensor that it is a view of.
 			of := all[places[tensors]]
 			tensors++
-			q = Parameter{Name: of.Name, Kind: KindTensor, Size: 8, Mode: of.Mode.String(), DType: of.DType.Resolve(w.spec.Types).String(), Shape: []int64{}, Align: 16}
+			q = Parameter{Name: of.Name, Kind: KindTensor, Mode: of.Mode.String(), DType: of.DType.Resolve(w.spec.Types).String(), Shape: []int64{}, Align: 16}
 			n := int64(1)
 			for _, s := range of.Shape {
 				size, err := s.Eval(w.spec.Value)
@@ -172,21 +172,17 @@ func (w *writer) parameters(out *Launch, params []ir.Param) error {
 			q.Zero = slices.Contains(fills, of.Name)
 		case ir.ParamScalar:
 			d := p.Scalar.Type.DType
-			q = Parameter{Name: p.Scalar.Name, Kind: KindScalar, Size: int64(d.Size()), DType: d.String()}
-		case ir.ParamDim:
-			q = Parameter{Name: p.Dim.Name, Kind: KindConstant, Size: 4, Value: sizes(p.Dim)}
-			if p.Dim.Wide {
-				q.Size = 8
-			}
-		case ir.ParamStride:
-			q = Parameter{Name: p.Dim.Name, Kind: KindConstant, Size: 8, Value: sizes(p.Dim)}
+			q = Parameter{Name: p.Scalar.Name, Kind: KindScalar, DType: d.String()}
+		case ir.ParamDim, ir.ParamStride:
+			q = Parameter{Name: p.Dim.Name, Kind: KindConstant, Value: sizes(p.Dim)}
 		case ir.ParamScratch:
-			q = Parameter{Name: "scratch", Kind: KindScratch, Size: 8, Bytes: w.scratch, Align: 256}
+			q = Parameter{Name: "scratch", Kind: KindScratch, Bytes: w.scratch, Align: 256}
 		case ir.ParamFirst:
-			q = Parameter{Name: "first", Kind: KindConstant, Size: 4}
+			q = Parameter{Name: "first", Kind: KindConstant}
 		default:
 			return refuse("it takes a parameter that no manifest describes")
 		}
+		q.Size = int64(p.Bytes())
 		out.Parameters = append(out.Parameters, q)
 	}
 	return w.err

@@ -50,6 +50,19 @@ func (p *Params) room(size, align int) []byte {
 // Ptr adds a device address (.u64).
 func (p *Params) Ptr(v Ptr) *Params { return p.Uint64(uint64(v)) }
 
+// Word adds the lowest 1, 2, 4 or 8 bytes of a word.
+func (p *Params) Word(v uint64, bytes int) *Params {
+	switch bytes {
+	case 1:
+		return p.Uint8(uint8(v))
+	case 2:
+		return p.Uint16(uint16(v))
+	case 4:
+		return p.Uint32(uint32(v))
+	}
+	return p.Uint64(v)
+}
+
 // Uint64 adds a 64-bit integer.
 func (p *Params) Uint64(v uint64) *Params {
 	binary.NativeEndian.PutUint64(p.room(8, 8), v)

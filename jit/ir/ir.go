@@ -540,6 +540,21 @@ type Param struct {
 	Dim    *Dim    // ParamDim, ParamStride
 }
 
+// Bytes is the size of the parameter, of which a launch gives the lowest bytes of a word.
+func (p Param) Bytes() int {
+	switch p.Kind {
+	case ParamScalar:
+		return p.Scalar.Type.DType.Size()
+	case ParamDim:
+		if !p.Dim.Wide {
+			return 4
+		}
+	case ParamFirst:
+		return 4
+	}
+	return 8
+}
+
 // Params is the launch interface of every backend: the scalars, the tensors' pointers,
 // the unknown dimensions, the unknown strides, each in order, then the
 // memory for what the kernel says, where it says something, the scratch

@@ -290,6 +290,9 @@ func (k *emulatedKernel) launch(ctx context.Context, args []backend.Arg, written
 	}
 	atOnce, first := int64(0), -1
 	for i, param := range k.params {
+		if have := entry.Params[i].Size; have != param.Bytes() { // the driver is given as many
+			return bug.New("ptx", "parameter %d of %s has %d bytes in its PTX, and is given %d", i, k.text.Entry, have, param.Bytes())
+		}
 		bits := args[i].Bits
 		switch param.Kind {
 		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch, ir.ParamTimes:

@@ -411,31 +411,14 @@ func (k *gpuKernel) config(blocks int64) cuda.LaunchConfig {
 func (k *gpuKernel) pack(args []backend.Arg, first int64, maps []cuda.TensorMap) *cuda.Params {
 	p := k.packed.Reset()
 	for i, param := range k.params {
-		switch arg := args[i]; param.Kind {
+		bits := args[i].Bits
+		switch param.Kind {
 		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch, ir.ParamTimes:
-			p.Uint64(arg.Memory.Address() + uint64(arg.Offset))
-		case ir.ParamScalar:
-			switch param.Scalar.Type.DType.Bits() {
-			case 8:
-				p.Uint8(uint8(arg.Bits))
-			case 16:
-				p.Uint16(uint16(arg.Bits))
-			case 32:
-				p.Uint32(uint32(arg.Bits))
-			default:
-				p.Uint64(arg.Bits)
-			}
-		case ir.ParamDim:
-			if param.Dim.Wide {
-				p.Int64(int64(arg.Bits))
-			} else {
-				p.Int32(int32(arg.Bits))
-			}
-		case ir.ParamStride:
-			p.Int64(int64(arg.Bits))
+			bits = args[i].Memory.Address() + uint64(args[i].Offset)
 		case ir.ParamFirst:
-			p.Int32(int32(first))
+			bits = uint64(first)
 		}
+		p.Word(bits, param.Bytes())
 	}
 	for i := range maps {
 		p.TensorMap(&maps[i])
