@@ -282,7 +282,7 @@ func (c *checker) check(k *typed.Kernel, r Trial) (t Tally, p *Problem) {
 	if r.Inferred {
 		opts.Types = nil
 	}
-	got, p := c.execute(watched(c.device, t.instructions), k, opts, args)
+	got, p := c.execute(watched(c.device, t.instructions), k, opts, args, len(spec.Launches()))
 	if p != nil {
 		return t, p
 	}
@@ -304,8 +304,8 @@ func (c *checker) check(k *typed.Kernel, r Trial) (t Tally, p *Problem) {
 	return t, nil
 }
 
-// execute launches twice, the second time over poisoned results, and reads the results.
-func (c *checker) execute(compiler *jit.Compiler, k *typed.Kernel, opts jit.Options, args []argument) ([]result, *Problem) {
+// execute runs a kernel of so many launches twice, the second time over poisoned results, and reads the results.
+func (c *checker) execute(compiler *jit.Compiler, k *typed.Kernel, opts jit.Options, args []argument, launches int) ([]result, *Problem) {
 	device := c.device
 	var values []jit.Value
 	var memory []*backend.Memory
@@ -341,7 +341,7 @@ func (c *checker) execute(compiler *jit.Compiler, k *typed.Kernel, opts jit.Opti
 		c.running.Lock()
 		defer c.running.Unlock()
 	}
-	l := launch{device, k, program, args, values, memory}
+	l := launch{device, k, program, args, values, memory, len(program.Plans()) > launches}
 	first, arena, p := l.once(nil)
 	if p != nil {
 		return nil, p
@@ -364,6 +364,8 @@ type launch struct {
 	args    []argument
 	values  []jit.Value
 	memory  []*backend.Memory
+	// between: some launches are none of the kernel's own, as copies of operands, and write what lies beside the results.
+	between bool
 }
 
 // once runs the program and reads its results, which lie in the memory that it
@@ -439,7 +441,7 @@ func (l *launch) outputs(out []jit.Value, poisoned bool) ([]result, *Problem) {
 		parts = append(parts, part{from, to})
 		results = append(results, result{name: l.kernel.Outputs[i].Name, data: arena[from:to]})
 	}
-	if !poisoned {
+	if !poisoned || l.between {
 		return results, nil
 	}
 	sort.Slice(parts, func(i, j int) bool { return parts[i].from < parts[j].from })

@@ -14,9 +14,15 @@ import (
 // product types, by what hardware there is for them.
 var matrixTypes = []lang.DType{lang.F16, lang.F16, lang.F16, lang.BF16, lang.BF16, lang.BF16, lang.F32, lang.F32, lang.F64, lang.I8, lang.U8, lang.F4E2M1, lang.F8E4M3, lang.F8E5M2}
 
+// productTypes are those that wgmma multiplies.
+var productTypes = []lang.DType{lang.F16, lang.F16, lang.BF16, lang.BF16, lang.BF16, lang.F32, lang.F32, lang.I8, lang.U8, lang.F8E4M3, lang.F8E5M2}
+
 func (g *generator) matrixKernel() string {
 	g.dims, g.matrix = []string{"M", "N", "K"}, true
-	e := concrete(pick(g.r, matrixTypes...))
+	e, pinned := concrete(pick(g.r, matrixTypes...)), 25
+	if g.topic == Products { // whose launches pin extents
+		e, pinned = concrete(pick(g.r, productTypes...)), 0
+	}
 	acc := e.acc()
 	var grid []string
 	axes := map[string]*axis{}
@@ -24,7 +30,7 @@ func (g *generator) matrixKernel() string {
 		a := &axis{name: name, dim: dim, kind: gridAxis, scalar: !by}
 		clause := name + " in " + dim
 		if by {
-			clause += " by " + g.extent(a, 25)
+			clause += " by " + g.extent(a, pinned)
 		}
 		grid = append(grid, clause)
 		axes[name], g.axes = a, append(g.axes, a)
@@ -87,7 +93,7 @@ func (g *generator) matrixKernel() string {
 		if g.chance(15) {
 			over += g.bounds("K")
 		}
-		g.line("let acc = for k in %s by %s with acc = %s {", over, g.extent(k, 25), init)
+		g.line("let acc = for k in %s by %s with acc = %s {", over, g.extent(k, pinned), init)
 		g.line("    %s", next)
 		g.line("}")
 	}

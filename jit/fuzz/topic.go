@@ -21,10 +21,16 @@ const (
 	Graphs Topic = "graphs"
 	// Chains has graphs that are run with a launch for each call too.
 	Chains Topic = "chains"
+	// Products has matrix products by the forms of code that large ones have.
+	Products Topic = "products"
+	// Attention has products that take what is computed of others.
+	Attention Topic = "attention"
 )
 
 // Topics are the topics but for Anything.
-func Topics() []Topic { return []Topic{Views, Parts, Splits, Generics, Graphs, Chains} }
+func Topics() []Topic {
+	return []Topic{Views, Parts, Splits, Generics, Graphs, Chains, Products, Attention}
+}
 
 // ParseTopic gives the topic of a name; all is Anything.
 func ParseTopic(name string) (Topic, error) {
@@ -57,6 +63,12 @@ func GenerateAbout(t Topic, seed uint64) *Case {
 	g.topic = t
 	var source string
 	switch t {
+	case Products:
+		source = g.matrixKernel()
+		return &Case{Source: source, Trials: g.productTrials(seed)}
+	case Attention:
+		source = g.attentionKernel()
+		return &Case{Source: source, Trials: g.attentionTrials(seed)}
 	case Views:
 		source = g.viewKernel()
 	case Parts:

@@ -242,6 +242,7 @@ func (k *kernel) writeMatrices(t *sharedTile, s *block.BoxStore, part int, home 
 		}
 		k.a.Do(store, to.at(i), quad)
 	}
+	k.writtenUntilNow(t.buffer)
 	if t.Async {
 		k.a.Do("fence.proxy.async.shared::cta")
 	}

@@ -51,6 +51,11 @@ const linesAtOnce = 8
 
 // storeLines stores a part of a tile from shared memory, each warp neighbours.
 func (k *kernel) storeLines(op *ir.Op, t *sharedTile, s *block.BoxStore, part int) {
+	if t.Panels == 0 { // its rows are one panel, of which those before and behind are told as of others
+		one := *t
+		one.Panels = t.Bytes() / t.RowBytes()
+		t = &one
+	}
 	x := &lines{k: k, tile: t, l: *s.Lines, along: t.Contiguous(), rows: t.Axes[1], to: k.addressing(op, *s.Lines)}
 	x.run = layout.Reach(x.along, x.l.Lane)
 	x.checked = slices.ContainsFunc(x.to.dims, func(d block.DimAccess) bool { return d.Checked })

@@ -128,6 +128,9 @@ func (k *kernel) writing(b buffer) {
 	k.arena.writes = append(k.arena.writes, b)
 }
 
+// writtenUntilNow renews what writing said, after barriers in between: what is written may have been computed meanwhile, through shared memory.
+func (k *kernel) writtenUntilNow(b buffer) { k.arena.writes = append(k.arena.writes, b) }
+
 func overlap(bs []buffer, b buffer) bool {
 	for _, c := range bs {
 		if c.overlaps(b) {
@@ -300,6 +303,7 @@ func (k *kernel) writeEach(t *sharedTile, v *ir.Value, l layout.Layout, in func(
 		}
 		k.put(t.DType, xs, "st.shared", p, x.at(g[0]))
 	}
+	k.writtenUntilNow(t.buffer)
 	if t.Async {
 		k.a.Do("fence.proxy.async.shared::cta")
 	}
