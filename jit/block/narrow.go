@@ -62,6 +62,23 @@ func widened(f *ir.Func, op *ir.Op) (both []Relayout) {
 	return both
 }
 
+// Retypable are the tensors whose elements may have another type in a kernel as it was built, before any pass: nothing but casts and products takes them, those
+// each with another's elements. Anything else mixes them with what has their type.
+func Retypable(f *ir.Func) []*ir.Tensor {
+	loaded := func(v *ir.Value) bool { return v.Def != nil && v.Def.Code == lang.OpLoad }
+	mixed := map[*ir.Tensor]bool{}
+	f.Walk(func(op *ir.Op) bool {
+		for i, v := range op.Args {
+			taken := op.Code == lang.OpCast || op.Code.Row().Group == lang.GroupContract && i < 2
+			if loaded(v) && !taken && !(op.Code == lang.OpMul && loaded(op.Args[1-i])) {
+				mixed[v.Def.Tensor] = true
+			}
+		}
+		return true
+	})
+	return slices.DeleteFunc(slices.Clone(f.Tensors), func(t *ir.Tensor) bool { return mixed[t] })
+}
+
 // onlyMultiplied reports a tensor of floats of 8 bits whose elements are read for products alone, each with others that are read so.
 func onlyMultiplied(f *ir.Func, t *ir.Tensor) bool {
 	of := func(v *ir.Value) bool { return v.Def != nil && v.Def.Code == lang.OpLoad && v.Def.Tensor == t }

@@ -168,7 +168,11 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 	if asked == relayoutStays || s.Cut != nil || slices.ContainsFunc(s.Layouts, func(l spec.Layout) bool { return l.Order != nil || l.As.IsValid() }) {
 		return nil
 	}
-	f, dims := builtOf(s, t, summed)
+	var retyped []*ir.Tensor
+	f, dims := builtOf(s, t, func(f *ir.Func) bool {
+		retyped = block.Retypable(f) // before passes take away what else the source does with the elements
+		return summed(f)
+	})
 	if f == nil {
 		return nil
 	}
@@ -208,7 +212,7 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 			continue
 		}
 		o := all[place]
-		if o.Of != s || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(&r, t, sizeOf) {
+		if r.As.IsValid() && !slices.Contains(retyped, r.Tensor) || o.Of != s || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(&r, t, sizeOf) {
 			whole = whole && !r.As.IsValid()
 			continue
 		}
