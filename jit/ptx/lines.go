@@ -105,10 +105,10 @@ func (x *lines) element(r int) (e lineElement) {
 	moved, down := int(to.offset-from.at.offset), (row-from.row)*t.Width()
 	left := from.left
 	if n == 0 {
-		e.from, e.to, left = asm.At(from.heldFirst).Plus(down), asm.At(from.first).Plus(moved), from.leftFirst
+		e.from, e.to, left = asm.At(from.heldFirst).Plus(down+x.back()), asm.At(from.first).Plus(moved), from.leftFirst
 	} else {
 		phases := len(from.held)
-		e.from = asm.At(from.held[n%phases]).Plus(down + n/phases*x.panel())
+		e.from = asm.At(from.held[n%phases]).Plus(down + x.back() + n/phases*x.panel())
 		e.to = asm.At(from.line).Plus(moved + n*x.run*t.DType.Size())
 	}
 	e.exists = k.exists(x.l, x.rows, row)
@@ -123,6 +123,10 @@ func (x *lines) element(r int) (e lineElement) {
 
 // panel is how many bytes a panel of the tile takes.
 func (x *lines) panel() int { return x.tile.Panels * x.tile.Width() }
+
+// back is from where the leads' elements are said to lie to where they do: they are computed one panel further, since an element of a lead may lie before
+// the row, in the panel before. No register has an address below the tile, which could be below all of shared memory.
+func (x *lines) back() int { return (x.first/(x.tile.Width()/x.tile.DType.Size()) - 1) * x.panel() }
 
 // lead gives that of a row, whose first run the thread would have at an address if the row began with a line.
 func (x *lines) lead(row int, at address) *lead {
@@ -153,7 +157,6 @@ func (x *lines) lead(row int, at address) *lead {
 	}
 	position := k.a.Sub(lane, elements) // of the thread's element in the row's first run; negative where it lies before the row
 
-	// Where the element lies before the row, its place is in the panel before: all are computed one panel further.
 	columns := t.Width() / size
 	coord := func(run int) func(*ir.Axis) asm.Number {
 		return func(a *ir.Axis) asm.Number {
@@ -164,11 +167,9 @@ func (x *lines) lead(row int, at address) *lead {
 		}
 	}
 	from := &sharedAccess{k: k, t: t, l: x.l}
-	back := (x.first/columns - 1) * x.panel()
 	phases := columns / x.run
 	for run := range phases {
-		offset := k.a.Add(from.compute(coord(run)), asm.Int(back))
-		l.held = append(l.held, k.a.Register(k.a.Add(t.base, offset)))
+		l.held = append(l.held, k.a.Register(k.a.Add(t.base, from.compute(coord(run)))))
 	}
 	l.first, l.heldFirst = l.line, l.held[0]
 	if k.partial(x.along) {
