@@ -49,6 +49,9 @@ func isNil(n Node) bool {
 // family collects the children of a node.
 type family []Node
 
+// add puts children behind the others. Copies of it for each field of each node would take 20 KB of the program.
+//
+//go:noinline
 func (f *family) add(ns ...Node) { *f = append(*f, ns...) }
 
 func addAll[T Node](f *family, ns []T) {

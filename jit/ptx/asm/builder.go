@@ -102,6 +102,9 @@ func (a *Builder) Loc(at lang.Span) {
 	}
 }
 
+// add puts a line behind the others. Copies of it, and of the three that make instructions, in the hundreds of callers would take 240 KB of the program.
+//
+//go:noinline
 func (a *Builder) add(l Line) {
 	if a.inEntry > 0 {
 		a.entry = append(a.entry, l)
@@ -118,11 +121,15 @@ func (a *Builder) Op(c Class, name string, src ...Operand) Reg {
 }
 
 // Set emits an instruction that writes a register, or several.
+//
+//go:noinline
 func (a *Builder) Set(dst Operand, name string, src ...Operand) {
 	a.add(&Instr{Name: name, Dst: dst, Src: src})
 }
 
 // Do emits an instruction without a result.
+//
+//go:noinline
 func (a *Builder) Do(name string, src ...Operand) { a.add(&Instr{Name: name, Src: src}) }
 
 // Last is the instruction that was emitted last.
@@ -154,6 +161,8 @@ func (a *Builder) If(p Reg) Guarded { return Guarded{a, p, false} }
 func (a *Builder) Unless(p Reg) Guarded { return Guarded{a, p, true} }
 
 // Set emits an instruction that writes a register, or several; where the condition does not hold they stay.
+//
+//go:noinline
 func (g Guarded) Set(dst Operand, name string, src ...Operand) {
 	g.a.add(&Instr{Pred: g.pred, Negated: g.negated, Name: name, Dst: dst, Src: src})
 }
