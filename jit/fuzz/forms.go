@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -10,6 +11,9 @@ import (
 // This file makes programs whose products are computed by the forms of code that large ones have: by wgmma, with copies by the tensor
 // memory accelerator, warps that only copy, blocks that stay and blocks that share copies. Plans of small programs have none of them, so
 // the launches pin them.
+
+// mostSums is how many elements of a product a thread may have: with more, nothing else has room, and the pins are refused.
+const mostSums = 72
 
 // productTrials are launches of one matrix product, whose sizes mostly suit wide copies.
 func (g *generator) productTrials(seed uint64) []Trial {
@@ -25,11 +29,12 @@ func (g *generator) productTrials(seed uint64) []Trial {
 			}
 			return max(n+pick[int64](g.r, 0, -1, 1, 8, -8, 3), 1)
 		}
-		rows, columns, depth := pick[int64](g.r, 64, 64, 128, 192, 80), pick[int64](g.r, 8, 32, 64, 64, 96, 128, 144, 256), pick[int64](g.r, 16, 32, 64, 64, 128)
+		rows, columns, depth := pick[int64](g.r, 64, 64, 64, 128, 128, 192, 80), pick[int64](g.r, 8, 32, 64, 64, 96, 128, 144, 256), pick[int64](g.r, 16, 32, 64, 64, 128)
+		for rows*columns > mostSums*32*r.Pins["warps"] && columns > 32 {
+			columns -= 32
+		}
 		for axis, n := range map[string]int64{"i": rows, "j": columns, "k": depth} {
-			if tile := g.tileOf[axis]; tile != "" {
-				r.Pins[tile] = n
-			}
+			r.Pins[cmp.Or(g.tileOf[axis], axis)] = n
 		}
 		r.Dims["M"], r.Dims["N"] = odd(rows*(1+g.r.Int64N(3)), 70), odd(columns*(1+g.r.Int64N(3)), 60)
 		r.Dims["K"] = odd(pick[int64](g.r, 32, 64, 64, 128, 192, 256), 90)
@@ -105,7 +110,7 @@ func (g *generator) attentionKernel() string {
 	q, k, v := access("H", "S", "D"), access("H", "P", "D"), access("H", "P", "E")
 	causal := g.chance(60)
 	by := g.fresh("B")
-	g.tunes = append(g.tunes, fmt.Sprintf("%s = %d", by, pick(g.r, 64, 64, 128, 16, 32)))
+	g.tunes = append(g.tunes, fmt.Sprintf("%s = %d", by, pick(g.r, 64, 64, 64, 64, 128, 128, 16, 32)))
 	step := g.fresh("B")
 	g.tunes = append(g.tunes, fmt.Sprintf("%s = %d", step, pick(g.r, 32, 64, 64, 128)))
 	g.line("axis d in D")
@@ -139,17 +144,18 @@ func (g *generator) attentionKernel() string {
 	if g.chance(30) {
 		g.put([]*axis{h, i}, value{"(m + log(l))", concrete(lang.F32), []*axis{i}})
 	}
+	// Blocks do not share the positions: weights are rounded relative to the largest score so far, and which scores those are would be
+	// another's choice than the reference's.
+	g.attributes = append(g.attributes, "@split(j, 1)")
 	return g.assemble([]string{"h in H", "i in S by " + by})
 }
 
-// attentionTrials are launches of attention: heads of sizes that there are, and some that there are not. Blocks do not share the positions: weights are
-// rounded relative to the largest score so far, and which scores those are is then another's choice than the reference's.
+// attentionTrials are launches of attention: heads of sizes that there are, and some that there are not.
 func (g *generator) attentionTrials(seed uint64) []Trial {
 	var out []Trial
 	for n := range 2 {
 		r := g.trial(seed, n)
 		r.Pins = map[string]int64{"warps": pick[int64](g.r, 4, 4, 8), "stages": 1 + g.r.Int64N(4)}
-		r.Pins["split"] = 1
 		r.Style = pick(g.r, Small, Normal, Normal)
 		r.Dims["D"] = pick[int64](g.r, 16, 32, 64, 64, 64, 128, 40)
 		r.Dims["E"] = pick(g.r, r.Dims["D"], r.Dims["D"], 64, 32)

@@ -19,9 +19,9 @@ var productTypes = []lang.DType{lang.F16, lang.F16, lang.BF16, lang.BF16, lang.B
 
 func (g *generator) matrixKernel() string {
 	g.dims, g.matrix = []string{"M", "N", "K"}, true
-	e, pinned := concrete(pick(g.r, matrixTypes...)), 25
+	e, pinned, converted := concrete(pick(g.r, matrixTypes...)), 25, 15
 	if g.topic == Products { // whose launches pin extents
-		e, pinned = concrete(pick(g.r, productTypes...)), 0
+		e, pinned, converted = concrete(pick(g.r, productTypes...)), 0, 5
 	}
 	acc := e.acc()
 	var grid []string
@@ -58,14 +58,14 @@ func (g *generator) matrixKernel() string {
 			index, dims = append(index, x.name), append(dims, x.dim)
 		}
 		from := e
-		if g.chance(15) { // converted on its way
+		if g.chance(converted) {
 			from = concrete(pick(g.r, lang.F32, lang.I8, lang.BF16))
 		}
 		text := g.tensor(from, dims).name + "[" + strings.Join(index, ", ") + "]"
 		switch {
 		case from != e:
 			text = "(" + text + " as " + e.name + ")"
-		case g.chance(10):
+		case g.chance(converted * 2 / 3):
 			text = "(" + text + " * " + g.literal(e) + ")"
 		}
 		return value{text, e, over}
