@@ -44,7 +44,7 @@ func (g *generator) productTrials(seed uint64) []Trial {
 			r.Dims["B"] = 133 * 4 * rows * columns / max(r.Dims["M"]*r.Dims["N"], 1) / 3
 		}
 		limitProduct(r.Dims, 6_000_000)
-		g.forms(&r)
+		g.pinForms(&r, productForms)
 		out = append(out, r)
 	}
 	return out
@@ -61,30 +61,36 @@ func limitProduct(dims map[string]int64, most int64) {
 	}
 }
 
-// forms pins forms of code, each now and then.
-func (g *generator) forms(r *Trial) {
-	for _, f := range []struct {
-		name   string
-		chance int
-		values []int64
-	}{
-		{"persist", 60, []int64{0, 1, 1, 2, 2}},
-		{"cluster", 30, []int64{2, 2, 2, 4}},
-		{"producer", 25, []int64{1, 4, 4}},
-		{"relayout", 30, []int64{1, 1, 2}},
-		{"wgmma", 60, []int64{1, 2, 2, 2, 2, 2}},
-		{"occupancy", 10, []int64{1, 2, 3}},
-		{"longest", 20, []int64{1, 2, 8}},
-		{"phases", 30, []int64{1, 2}},
-		{"overlap", 40, []int64{1, 2, 3}},
-		{"deferred", 30, []int64{1, 2}},
-		{"chains", 20, []int64{1, 2}},
-	} {
+// formPin is a form that a launch may pin, how often of a hundred times, and its values.
+type formPin struct {
+	name   string
+	chance int
+	values []int64
+}
+
+// pinForms pins forms of code, each now and then.
+func (g *generator) pinForms(r *Trial, all []formPin) {
+	for _, f := range all {
 		delete(r.Pins, f.name)
 		if g.chance(f.chance) {
 			r.Pins[f.name] = pick(g.r, f.values...)
 		}
 	}
+}
+
+// productForms are those of products.
+var productForms = []formPin{
+	{"persist", 60, []int64{0, 1, 1, 2, 2}},
+	{"cluster", 30, []int64{2, 2, 2, 4}},
+	{"producer", 25, []int64{1, 4, 4}},
+	{"relayout", 30, []int64{1, 1, 2}},
+	{"wgmma", 60, []int64{1, 2, 2, 2, 2, 2}},
+	{"occupancy", 10, []int64{1, 2, 3}},
+	{"longest", 20, []int64{1, 2, 8}},
+	{"phases", 30, []int64{1, 2}},
+	{"overlap", 40, []int64{1, 2, 3}},
+	{"deferred", 30, []int64{1, 2}},
+	{"chains", 20, []int64{1, 2}},
 }
 
 // attentionKernel makes a kernel with a product that takes what is computed of another's results in a loop, as attention does.
@@ -165,7 +171,7 @@ func (g *generator) attentionTrials(seed uint64) []Trial {
 		for r.Dims["H"]*r.Dims["S"]*r.Dims["P"]*(r.Dims["D"]+r.Dims["E"]) > 6_000_000 {
 			r.Dims["S"], r.Dims["H"] = (r.Dims["S"]+1)/2, 1
 		}
-		g.forms(&r)
+		g.pinForms(&r, productForms)
 		out = append(out, r)
 	}
 	return out

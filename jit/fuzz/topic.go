@@ -25,11 +25,15 @@ const (
 	Products Topic = "products"
 	// Attention has products that take what is computed of others.
 	Attention Topic = "attention"
+	// Rows has long rows that are reduced, and others computed by them.
+	Rows Topic = "rows"
+	// Windows has sums of products over neighbours, as convolutions are.
+	Windows Topic = "windows"
 )
 
 // Topics are the topics but for Anything.
 func Topics() []Topic {
-	return []Topic{Views, Parts, Splits, Generics, Graphs, Chains, Products, Attention}
+	return []Topic{Views, Parts, Splits, Generics, Graphs, Chains, Products, Attention, Rows, Windows}
 }
 
 // ParseTopic gives the topic of a name; all is Anything.
@@ -69,6 +73,12 @@ func GenerateAbout(t Topic, seed uint64) *Case {
 	case Attention:
 		source = g.attentionKernel()
 		return &Case{Source: source, Trials: g.attentionTrials(seed)}
+	case Rows:
+		source = g.rowsKernel()
+		return &Case{Source: source, Trials: g.rowTrials(seed)}
+	case Windows:
+		source = g.windowKernel()
+		return &Case{Source: source, Trials: g.windowTrials(seed)}
 	case Views:
 		source = g.viewKernel()
 	case Parts:
