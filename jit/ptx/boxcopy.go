@@ -211,7 +211,7 @@ func (k *kernel) storeStaged(op *ir.Op, t *sharedTile) {
 	k.storeEach(op, l, func(r int) asm.Reg {
 		if _, there := staged[r]; !there {
 			g := group[r]
-			for i, reg := range k.fetch(t.DType, n, "ld.shared", asm.Reg{}, from.at(g[0])) {
+			for i, reg := range from.fetch(g[0], n, t.Extents) {
 				staged[g[i]] = reg
 			}
 		}

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
@@ -339,18 +340,20 @@ func (k *kernel) fetchTile(t *sharedTile, l layout.Layout) []asm.Reg {
 	groups, n := l.Groups(c, l.Aligned(c, vector))
 	regs := make([]asm.Reg, l.Regs())
 	for _, g := range groups {
-		p, ok := k.room(t, ext, l, g[0], asm.Reg{})
-		if !ok {
-			for _, r := range g {
-				regs[r] = elem.Zero(k.a, t.DType)
-			}
-			continue
-		}
-		for i, x := range k.fetch(t.DType, n, "ld.shared", p, x.at(g[0])) {
-			regs[g[i]] = x
+		for i, r := range x.fetch(g[0], n, ext) {
+			regs[g[i]] = r
 		}
 	}
 	return regs
+}
+
+// fetch loads n neighbours, of which the register r of the layout is the first; where the tile, of such extents, has no room for them they are 0.
+func (x *sharedAccess) fetch(r, n int, ext []int) []asm.Reg {
+	p, ok := x.k.room(x.t, ext, x.l, r, asm.Reg{})
+	if !ok {
+		return slices.Repeat([]asm.Reg{elem.Zero(x.k.a, x.t.DType)}, n)
+	}
+	return x.k.fetch(x.t.DType, n, "ld.shared", p, x.at(r))
 }
 
 // zeroPadded reports a value whose elements that do not exist are 0 already: a
