@@ -69,6 +69,9 @@ func (p *Program) newRowCopy(loop, store *ir.Op) *RowCopy {
 	if !t.Shape[last].Known() || bytes != t.Held().Bytes(t.Shape[last].Value) || bytes%bulkUnit != 0 && !p.LoopsByWords(loop.Axis) {
 		return nil
 	}
+	if p.LoopsByWords(loop.Axis) && !isRow(t, p.Access(load)) { // which need not begin at a word where the others do
+		return nil
+	}
 	for i, d := range p.Access(load) {
 		if d.Gather || d.Checked {
 			return nil

@@ -198,12 +198,13 @@ func lastDim(t *ir.Tensor) int64 { return t.Shape[len(t.Shape)-1].Value }
 // LoopsByWords reports an axis whose loop goes through rows by words.
 func (p *Program) LoopsByWords(a *ir.Axis) bool { return p.Words != nil && p.Words.loops[a] }
 
-// KeptBytes is how much shared memory a tensor takes that is there: a row by words has its lead before it, and the rest of its last word behind it.
+// KeptBytes is how much shared memory a tensor takes that is there: a row by words has its lead before it, which is up to as many elements as the
+// narrowest have in a word, and the rest of its last word behind it.
 func (p *Program) KeptBytes(t *ir.Tensor) int {
 	if p.Words == nil {
 		return int(t.Bytes())
 	}
-	return int(t.Bytes()) + 2*bulkUnit
+	return int(t.Bytes()+t.Held().Bytes(p.Words.Unit)) + bulkUnit
 }
 
 // WordForm is how an access along the axis of a loop by words reaches its elements, and how many a word has.

@@ -107,9 +107,10 @@ func (k *kernel) comingRow(c *block.RowCopy) comingRow {
 	if k.Words == nil {
 		return comingRow{from: address, rest: asm.Int(c.Bytes - before)}
 	}
-	// All words are copied in which the row lies, but for one with which its tensor ends.
+	// All words are copied in which the row lies, but for one with which its tensor ends; and before them those in which the lead lies, which of wider
+	// elements than the narrowest may be one more.
 	x := &addressing{k: k, tensor: c.Load.Tensor, dims: k.Access(c.Load), size: int64(c.Load.Tensor.Held().Size())}
-	row := comingRow{from: k.wordStart(address), end: k.offset(address, c.Bytes)}
+	row := comingRow{from: x.step(address, len(x.dims)-1, k.lead(), -1), end: k.offset(address, c.Bytes)}
 	row.last = a.Calc(asm.Pred, "setp.eq.u64", row.end, x.step(k.pointer(x.tensor), 0, k.size(x.tensor.Shape[0]), 1))
 	to := a.Calc(asm.B64, "selp.b64", k.wordStart(row.end), k.wordStart(k.offset(row.end, wordBytes-1)), row.last)
 	row.rest = a.Calc(asm.B32, "sub.s32", k.lowWord(a.Calc(asm.B64, "sub.s64", to, row.from)), asm.Int(before))

@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"slices"
+
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
@@ -42,7 +44,7 @@ func (k *kernel) loadWords(x *addressing, axes []*ir.Axis, c *ir.Axis, groups []
 		p := k.mask(l, others, g[0])
 		var got []asm.Reg
 		switch {
-		case x.tensor.Shared && k.partial(c): // what lies behind the row is read too, where some of the word belongs to it
+		case x.tensor.Shared && k.partial(c) && k.keptTogether(x.tensor, len(g)): // what lies behind the row is read too, where some of the word belongs to it
 			got = k.fetchAt(t, len(g), mnemonic, k.both(p, k.exists(l, c, l.RegCoord(g[0], c))), x.at(g[0]))
 		case k.partial(c):
 			for _, r := range g {
@@ -58,6 +60,21 @@ func (k *kernel) loadWords(x *addressing, axes []*ir.Axis, c *ir.Axis, groups []
 		}
 	}
 	return regs
+}
+
+// keptTogether reports a row in shared memory of which so many neighbours were written at once, also where the row ends among them.
+func (k *kernel) keptTogether(t *ir.Tensor, n int) (together bool) {
+	k.Func.Walk(func(op *ir.Op) bool {
+		if op.Code == lang.OpStore && op.Tensor == t {
+			l, dims := k.StoreLayout(op), k.Access(op)
+			c := block.Contiguous(dims)
+			_, at := l.Groups(c, l.Aligned(c, k.Vector(t, dims, c)))
+			copied := slices.ContainsFunc(k.rowCopies(), func(c *block.RowCopy) bool { return c.Store == op })
+			together = copied || at%n == 0
+		}
+		return !together
+	})
+	return together
 }
 
 // acrossWords loads n neighbours from the two words of so many elements across which they lie: how far is the same for all threads. Of what
