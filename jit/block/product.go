@@ -207,7 +207,11 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	c.MBits, c.MReps = flatten(c.M, 4)
 	c.NBits, c.NReps = flatten(c.N, 3)
 	copyBeyond(c.NBits)
-	c.KBits, c.KReps = flatten(c.K, c.MMA.InRegister+3)
+	depth := c.K
+	if alone(c.K) { // what an instruction has beyond a short depth is of this axis too: wgmma reads one axis alone
+		depth = c.K[:1]
+	}
+	c.KBits, c.KReps = flatten(depth, c.MMA.InRegister+3)
 	between := p.layAcross(c)
 	c.Wgmma = p.fitsWgmma(c)
 	batchWarp, among := c.spreadBatch(p.Warps)
