@@ -21,6 +21,8 @@ const (
 	Graphs Topic = "graphs"
 	// Chains has graphs that are run with a launch for each call too.
 	Chains Topic = "chains"
+	// Steps has graphs of products of few rows, as a step of decoding is, that are run with a launch for each call too.
+	Steps Topic = "steps"
 	// Products has matrix products by the forms of code that large ones have.
 	Products Topic = "products"
 	// Attention has products that take what is computed of others.
@@ -33,7 +35,7 @@ const (
 
 // Topics are the topics but for Anything.
 func Topics() []Topic {
-	return []Topic{Views, Parts, Splits, Generics, Graphs, Chains, Products, Attention, Rows, Windows}
+	return []Topic{Views, Parts, Splits, Generics, Graphs, Chains, Steps, Products, Attention, Rows, Windows}
 }
 
 // ParseTopic gives the topic of a name; all is Anything.
@@ -62,6 +64,8 @@ func GenerateAbout(t Topic, seed uint64) *Case {
 		return graphCase(seed)
 	case Chains:
 		return chainCase(seed)
+	case Steps:
+		return stepCase(seed)
 	}
 	g := newGenerator(seed, "program about "+string(t))
 	g.topic = t

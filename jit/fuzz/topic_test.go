@@ -26,7 +26,7 @@ func TestTopics(t *testing.T) {
 	}{
 		Views: {"access view", 70}, Parts: {"formula of several parts", 90}, Splits: {"attribute split", 100},
 		Generics: {"attribute generic", 100}, Graphs: {"graph for", 30}, Chains: {"graph slice", 20},
-		Products: {"contraction bf16", 15}, Attention: {"operation reduce_max", 100}, Rows: {"axis whole", 100}, Windows: {"operation sum", 50},
+		Steps: {"graph call", 90}, Products: {"contraction bf16", 15}, Attention: {"operation reduce_max", 100}, Rows: {"axis whole", 100}, Windows: {"operation sum", 50},
 	}
 	count := 20 / sweep.OneIn(2)
 	for _, topic := range Topics() {
