@@ -126,8 +126,13 @@ func (k *kernel) fragmentsAhead(c *block.Constant) {
 	k.a.Do("cp.async.wait_group", asm.Int(0))
 	k.barrier()
 	t := k.copiesInShared(v)[0]
-	f := k.fragments(p, u.Arg, staged{tile: t})
-	k.ahead[v] = f
+	f, read := k.fragments(p, u.Arg, staged{tile: t}), map[[3]int][]asm.Reg{}
+	k.ahead[v] = fragments{at: func(step, rep, batch int) []asm.Reg {
+		if regs, ok := read[[3]int{step, rep, batch}]; ok {
+			return regs
+		}
+		return f.at(step, rep, batch)
+	}}
 	if c.Handed {
 		defer k.handOver(t.buffer)
 	}
@@ -142,7 +147,7 @@ func (k *kernel) fragmentsAhead(c *block.Constant) {
 				if held += each; held > block.RegistersAhead {
 					return // the rest is read when it is used
 				}
-				f.at(step, rep, batch)
+				read[[3]int{step, rep, batch}] = f.at(step, rep, batch)
 			}
 		}
 	}
