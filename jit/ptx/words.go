@@ -43,15 +43,17 @@ func (k *kernel) loadWords(x *addressing, axes []*ir.Axis, c *ir.Axis, groups []
 	for _, g := range groups {
 		p := k.mask(l, others, g[0])
 		var got []asm.Reg
+		first := l.RegCoord(g[0], c)
+		together := x.tensor.Shared && k.keptTogether(x.tensor, len(g)) // what lies beside the row is read too, where some of the word belongs to it
 		switch {
-		case x.tensor.Shared && k.partial(c) && k.keptTogether(x.tensor, len(g)): // what lies behind the row is read too, where some of the word belongs to it
-			got = k.fetchAt(t, len(g), mnemonic, k.both(p, k.exists(l, c, l.RegCoord(g[0], c))), x.at(g[0]))
-		case k.partial(c):
+		case together && k.partial(c):
+			got = k.fetchAt(t, len(g), mnemonic, k.both(p, k.exists(l, c, first)), x.at(g[0]))
+		case k.partial(c), x.tensor.Shared && !together && k.inFirstWord(c, first):
 			for _, r := range g {
 				got = append(got, k.fetchAt(t, 1, mnemonic, k.both(p, k.exists(l, c, l.RegCoord(r, c))), x.at(r))...)
 			}
 		case form == block.AcrossWords:
-			got = k.acrossWords(x, t, len(g), mnemonic, p, k.inFirstWord(c, l.RegCoord(g[0], c)), x.at(g[0]))
+			got = k.acrossWords(x, t, len(g), mnemonic, p, k.inFirstWord(c, first), x.at(g[0]))
 		default:
 			got = k.fetchAt(t, len(g), mnemonic, p, x.at(g[0]))
 		}
@@ -62,7 +64,7 @@ func (k *kernel) loadWords(x *addressing, axes []*ir.Axis, c *ir.Axis, groups []
 	return regs
 }
 
-// keptTogether reports a row in shared memory of which so many neighbours were written at once, also where the row ends among them.
+// keptTogether reports a row in shared memory of which so many neighbours were written at once, also where the row begins or ends among them.
 func (k *kernel) keptTogether(t *ir.Tensor, n int) (together bool) {
 	k.Func.Walk(func(op *ir.Op) bool {
 		if op.Code == lang.OpStore && op.Tensor == t {
