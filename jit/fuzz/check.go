@@ -173,6 +173,11 @@ func arguments(k *typed.Kernel, spec *spec.Spec, r Trial) ([]argument, error) {
 			return nil, err
 		}
 		a.data = r.Style.fill(a.dtype, jit.Elements(a.shape), rnd)
+		if p.Name == offsetsName {
+			for i, c := range offsets(jit.Elements(a.shape), r.Seed) {
+				encode(a.dtype, c, a.data, i)
+			}
+		}
 		args = append(args, a)
 	}
 	return args, nil

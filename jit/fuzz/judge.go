@@ -187,9 +187,6 @@ func (r *review) review() (skipped string) {
 	if r.m.fn.Approx && r.arith.sums.aligned {
 		return "@approx lets functions err by more than their bounds"
 	}
-	if r.m.fn.HasRanges() {
-		return "ranges that lie in memory decide the grid"
-	}
 	open := 0
 	for _, a := range r.m.fn.Grid() {
 		if !a.Scalar && !r.m.fixed(a) {

@@ -29,13 +29,15 @@ const (
 	Attention Topic = "attention"
 	// Rows has long rows that are reduced, and others computed by them.
 	Rows Topic = "rows"
+	// Ranges has loops and grids over ranges that are read from memory.
+	Ranges Topic = "ranges"
 	// Windows has sums of products over neighbours, as convolutions are.
 	Windows Topic = "windows"
 )
 
 // Topics are the topics but for Anything.
 func Topics() []Topic {
-	return []Topic{Views, Parts, Splits, Generics, Graphs, Chains, Steps, Products, Attention, Rows, Windows}
+	return []Topic{Views, Parts, Splits, Generics, Graphs, Chains, Steps, Products, Attention, Rows, Ranges, Windows}
 }
 
 // ParseTopic gives the topic of a name; all is Anything.
@@ -52,7 +54,7 @@ func ParseTopic(name string) (Topic, error) {
 }
 
 // aboutTopics is how many of a hundred programs about anything are about a topic.
-const aboutTopics = 20
+const aboutTopics = 40
 
 // GenerateAbout makes a program about a topic; the same seed gives the same program.
 func GenerateAbout(t Topic, seed uint64) *Case {
@@ -80,6 +82,8 @@ func GenerateAbout(t Topic, seed uint64) *Case {
 	case Rows:
 		source = g.rowsKernel()
 		return &Case{Source: source, Trials: g.rowTrials(seed)}
+	case Ranges:
+		return g.rangesCase(seed)
 	case Windows:
 		source = g.windowKernel()
 		return &Case{Source: source, Trials: g.windowTrials(seed)}
