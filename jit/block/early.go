@@ -366,7 +366,7 @@ func (p *Program) askSoon() {
 // prefetchLoad takes a prefetch of a load whose addresses are known.
 func (p *Program) prefetchLoad(x Prefetch) {
 	op := x.Load
-	if op.Result().Type.IsScalar() || op.Tensor.DType.Packed() || tileBytes(op) < smallTile {
+	if op.Result().Type.IsScalar() || op.Tensor.DType.Packed() || op.Tensor.Shared || tileBytes(op) < smallTile {
 		return
 	}
 	dims := p.Access(op)

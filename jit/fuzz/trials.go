@@ -95,6 +95,9 @@ func (g *generator) trial(seed uint64, n int) Trial {
 			r.Pins["wgmma"] = 1 + int64((seed+uint64(n))/5%2)
 		}
 	}
+	if (seed+uint64(n))%11 == 0 && r.Pins != nil { // the largest of a row one after the other, or by a threshold
+		r.Pins["selection"] = 1 + int64((seed+uint64(n))/11%2)
+	}
 	if (seed+uint64(n))%7 == 0 && r.Pins != nil { // atomics on memory, or on shared memory first
 		r.Pins["private"] = []int64{1, 16, 32768}[(seed+uint64(n))/7%3]
 	}
