@@ -4,13 +4,14 @@
 #   bench/device.sh build            here, with Go: makes .gpu/bundle.txz, all that the other machine needs
 #   bench/device.sh run [PART ...]   there, in the root of a copy of the repository with that bundle
 #
-# Parts are correctness, bench, pins and sanitize; all but pins when none is given. Each is
+# Parts are correctness, bench, pins, sanitize and fuzz; all but pins and fuzz when none is given. Each is
 # cut when it takes too long, and says so; together they take under 9 minutes.
 # Summaries go to stdout; logs and tables to the folder that OUT names. bench times the
 # workloads that the words in WORKLOADS choose (`tilec bench list`), beside PyTorch, and holds them to
 # what is expected of the GPU; pins times what bench/trials.txt pins (TRIALS names another file), beside what
 # is planned, and leaves pins.json, an array for each line of it, which `tilec bench spaces --add` keeps. JOBS is how many tests run at once (8), and
-# CORRECTNESS_SECONDS when they are cut (420): what had ended by then is told.
+# CORRECTNESS_SECONDS when they are cut (420): what had ended by then is told. fuzz runs random programs of every topic,
+# for FUZZ_SECONDS each (20), from SEED on (that of the day), and leaves findings in a folder each.
 #
 # TOOLS=DIR with DIR/include/cuda.h and DIR/lib builds the driver's conformance
 # test with gorgonia.org/cu too. PTXAS=FILE takes an assembler along.
@@ -151,6 +152,16 @@ sanitize() {
     done
 }
 
+# fuzz runs random programs about each topic, and about anything.
+fuzz() {
+    local topic
+    for topic in all views parts splits generics graphs chains steps products attention rows ranges windows; do
+        echo "-- $topic"
+        limited $((${FUZZ_SECONDS:-20} + 60)) "$work/tilec" fuzz --device "$device" --topic $topic --seed "${SEED:-$(date +%y%m%d00000)}" --jobs "${JOBS:-8}" --count 1000000 \
+            --time "${FUZZ_SECONDS:-20}s" --shrink 15s --keep "$OUT/findings-$topic" 2>&1 | grep -aE 'times:|findings of|^refused|CUT' | cut -c1-300 | tee -a "$work/summary"
+    done
+}
+
 # sanitized TOOL WHAT FOLDER COMMAND... runs a command under compute-sanitizer.
 sanitized() {
     local tool=$1 what=$2 folder=$3 status found
@@ -182,8 +193,8 @@ run() {
     local part begin
     for part in "${parts[@]}"; do
         case $part in
-        correctness | bench | pins | sanitize) ;;
-        *) echo "unknown part $part: give correctness, bench, pins or sanitize" && exit 2 ;;
+        correctness | bench | pins | sanitize | fuzz) ;;
+        *) echo "unknown part $part: give correctness, bench, pins, sanitize or fuzz" && exit 2 ;;
         esac
     done
     for part in "${parts[@]}"; do
@@ -204,7 +215,7 @@ run)
     run "$@"
     ;;
 *)
-    echo "usage: bench/device.sh build | run [correctness] [bench] [pins] [sanitize]"
+    echo "usage: bench/device.sh build | run [correctness] [bench] [pins] [sanitize] [fuzz]"
     exit 2
     ;;
 esac
