@@ -268,10 +268,6 @@ func (c *checker) checkChain(source string, r Trial) (t Tally, p *Problem) {
 	if len(program.Graphs) != 1 {
 		return t, problem(Rejected, "the source has %d graphs, a chain has 1", len(program.Graphs))
 	}
-	if c.device.Target().IsGPU() {
-		c.running.Lock()
-		defer c.running.Unlock()
-	}
 	t.instructions = map[string]bool{}
 	g := program.Graphs[0]
 	want, p := c.runChain(g, r, true, &t)
@@ -336,6 +332,10 @@ func (c *checker) runChain(g *typed.Graph, r Trial, separate bool, t *Tally) ([]
 		return nil, compileProblem(err, false)
 	}
 	defer program.Close()
+	if c.device.Target().IsGPU() {
+		c.running.Lock()
+		defer c.running.Unlock()
+	}
 	results, err := program.Run(args)
 	if err == nil && !separate { // the second time a GPU may replay what it has captured
 		results, err = program.Run(args)
