@@ -103,6 +103,11 @@ func (p *Program) shareCopies(x *Pipeline) bool {
 				return false
 			}
 		}
+		for _, op := range p.StoresOf(p.Func.Body) { // boxes end with the tensor, what threads store does not
+			if s := p.Stores[op]; s == nil || s.Box == nil {
+				return false
+			}
+		}
 	}
 	for i := range x.Copies {
 		c := &x.Copies[i]
