@@ -40,11 +40,11 @@ func (k *kernel) loadWords(x *addressing, axes []*ir.Axis, c *ir.Axis, groups []
 	form, _ := k.WordForm(x.tensor, x.dims)
 	others := ir.Without(axes, []*ir.Axis{c})
 	regs := make([]asm.Reg, l.Regs())
+	together := x.tensor.Shared && k.keptTogether(x.tensor, len(groups[0])) // what lies beside the row is read too, where some of the word belongs to it
 	for _, g := range groups {
 		p := k.mask(l, others, g[0])
 		var got []asm.Reg
 		first := l.RegCoord(g[0], c)
-		together := x.tensor.Shared && k.keptTogether(x.tensor, len(g)) // what lies beside the row is read too, where some of the word belongs to it
 		switch {
 		case together && k.partial(c):
 			got = k.fetchAt(t, len(g), mnemonic, k.both(p, k.exists(l, c, first)), x.at(g[0]))
