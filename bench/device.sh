@@ -155,7 +155,7 @@ sanitize() {
 # fuzz runs random programs about each topic, and about anything.
 fuzz() {
     local topic
-    for topic in all views parts splits generics graphs chains steps products attention rows ranges windows; do
+    for topic in all $("$work/tilec" fuzz --help | sed -n 's/.*all or one of \[\(.*\)\].*/\1/p'); do
         echo "-- $topic"
         limited $((${FUZZ_SECONDS:-20} + 60)) "$work/tilec" fuzz --device "$device" --topic $topic --seed "${SEED:-$(date +%y%m%d00000)}" --jobs "${JOBS:-8}" --count 1000000 \
             --time "${FUZZ_SECONDS:-20}s" --shrink 15s --keep "$OUT/findings-$topic" 2>&1 | grep -aE 'times:|findings of|^refused|CUT' | cut -c1-300 | tee -a "$work/summary"

@@ -65,7 +65,7 @@ are made smaller at the end, and told apart by cause. With files, it runs those 
 	f := cmd.Flags()
 	f.Uint64Var(&o.seed, "seed", 1, "the first program; the others follow it")
 	f.IntVar(&o.count, "count", 1000, "how many programs")
-	f.StringVar(&o.topic, "topic", "all", "what the programs are about: all, views, parts, splits, generics, graphs, chains, steps, products, attention, rows, ranges, windows")
+	f.StringVar(&o.topic, "topic", "all", fmt.Sprintf("what the programs are about: all or one of %s", fuzz.Topics()))
 	f.StringVar(&o.device, "device", "cpu", "where to run: cpu, emu, cuda, cuda:N")
 	f.StringVar(&o.keep, "keep", "", "write each finding to a file in this folder")
 	f.DurationVar(&o.limit, "time", 0, "stop after this long")

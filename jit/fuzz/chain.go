@@ -17,12 +17,25 @@ import (
 
 // chainMaker makes one chain.
 type chainMaker struct {
-	r     *rand.Rand
-	m, n  int
-	vars  []chainValue
+	lets
+	r    *rand.Rand
+	m, n int
+	vars []chainValue
+	used map[string]bool
+}
+
+// lets are the lines of a graph that give expressions names.
+type lets struct {
 	lines []string
 	names int
-	used  map[string]bool
+}
+
+// let gives an expression a name.
+func (l *lets) let(text string) string {
+	l.names++
+	name := fmt.Sprintf("v%d", l.names)
+	l.lines = append(l.lines, fmt.Sprintf("    let %s = %s", name, text))
+	return name
 }
 
 // chainValue is a tensor of a chain: how it is called, its type, and its shape, in numbers and as it is written.
@@ -112,10 +125,7 @@ func chainCase(seed uint64) *Case {
 
 // bind gives an expression a name.
 func (g *chainMaker) bind(x chainValue) {
-	g.names++
-	name := fmt.Sprintf("v%d", g.names)
-	g.lines = append(g.lines, fmt.Sprintf("    let %s = %s", name, x.text))
-	x.text = name
+	x.text = g.let(x.text)
 	g.vars = append(g.vars, x)
 }
 

@@ -43,7 +43,7 @@ func Features(cs *Case) []string {
 	for _, r := range cs.Trials {
 		has["input "+string(r.Style)] = true
 		for name := range r.Pins {
-			if name != "warps" && name != "stages" {
+			if _, known := lang.FindSetting(name, lang.AtLaunch); !known {
 				name = "extent"
 			}
 			has["pin "+name] = true
@@ -129,6 +129,8 @@ func irOf(k *typed.Kernel, r Trial) (fs []*ir.Func) {
 func axisForm(a *ir.Axis) string {
 	form := a.Kind.String()
 	switch {
+	case a.Ranges != nil:
+		form += " ranges"
 	case a.Scalar:
 		form += " scalar"
 	case a.Dim == nil:

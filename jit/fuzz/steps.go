@@ -17,13 +17,12 @@ import (
 
 // stepMaker makes one step.
 type stepMaker struct {
+	lets
 	r      *rand.Rand
 	d      lang.DType
 	params []string
 	vars   []stepValue
-	lines  []string
 	used   map[string]bool
-	names  int
 }
 
 // stepValue is a matrix of a step, with the names of its numbers of rows and columns.
@@ -109,10 +108,7 @@ func (g *stepMaker) param(prefix string, dims ...string) string {
 }
 
 func (g *stepMaker) bind(v stepValue) {
-	g.names++
-	name := fmt.Sprintf("v%d", g.names)
-	g.lines = append(g.lines, fmt.Sprintf("    let %s = %s", name, v.text))
-	v.text = name
+	v.text = g.let(v.text)
 	g.vars = append(g.vars, v)
 }
 
