@@ -33,15 +33,18 @@ func (g *generator) productTrials(seed uint64) []Trial {
 		for rows*columns > mostSums*32*r.Pins["warps"] && columns > 32 {
 			columns -= 32
 		}
+		many := g.chance(15) // more tiles than there are multiprocessors, so that blocks that stay have several
+		if many {
+			rows, columns = 64, pick[int64](g.r, 8, 16)
+		}
 		for axis, n := range map[string]int64{"i": rows, "j": columns, "k": depth} {
 			r.Pins[cmp.Or(g.tileOf[axis], axis)] = n
 		}
 		r.Dims["M"], r.Dims["N"] = odd(rows*(1+g.r.Int64N(3)), 70), odd(columns*(1+g.r.Int64N(3)), 60)
 		r.Dims["K"] = odd(pick[int64](g.r, 32, 64, 64, 128, 192, 256), 90)
 		r.Dims["B"] = 1 + g.r.Int64N(3)
-		if g.chance(15) { // more tiles than there are multiprocessors, so that blocks that stay have several
-			r.Dims["N"], r.Dims["K"] = odd(columns*max(300/columns, 1), 60), 32
-			r.Dims["B"] = 133 * 4 * rows * columns / max(r.Dims["M"]*r.Dims["N"], 1) / 3
+		if many {
+			r.Dims["M"], r.Dims["N"], r.Dims["K"], r.Dims["B"] = odd(4*rows, 70), odd(36*columns, 60), 32, 1
 		}
 		limitProduct(r.Dims, 6_000_000)
 		g.pinForms(&r, productForms)
@@ -98,7 +101,7 @@ func (g *generator) attentionKernel() string {
 	g.matrix = true
 	g.dims = []string{"H", "S", "P", "D", "E"}
 	e := concrete(pick(g.r, lang.BF16, lang.BF16, lang.F16, lang.F16, lang.F32, lang.F8E4M3))
-	tensor := func(dims ...string) (name, index string) {
+	access := func(dims ...string) string {
 		positions := map[string]string{"H": "h", "S": "i", "P": "j", "D": "d", "E": "e"}
 		if g.chance(50) { // heads in the middle of the rows
 			dims[0], dims[1] = dims[1], dims[0]
@@ -107,11 +110,7 @@ func (g *generator) attentionKernel() string {
 		for i, d := range dims {
 			at[i] = positions[d]
 		}
-		return g.tensor(e, dims).name, strings.Join(at, ", ")
-	}
-	access := func(dims ...string) string {
-		name, at := tensor(dims...)
-		return name + "[" + at + "]"
+		return fmt.Sprintf("%s[%s]", g.tensor(e, dims).name, strings.Join(at, ", "))
 	}
 	q, k, v := access("H", "S", "D"), access("H", "P", "D"), access("H", "P", "E")
 	causal := g.chance(60)
