@@ -58,6 +58,7 @@ func init() {
 		{"ragged", theKernel, func(p *Program, _ *ir.Op) bool { return len(p.RaggedGrid) > 0 }, func(t *text, _ *ir.Op) { t.axes(&t.RaggedGrid) }},
 		{"staggered", theKernel, func(p *Program, _ *ir.Op) bool { return p.Staggered > 0 }, func(t *text, _ *ir.Op) { number(t, &t.Staggered) }},
 		{"private", theKernel, func(p *Program, _ *ir.Op) bool { return len(p.Privates) > 0 }, func(t *text, _ *ir.Op) { t.privates() }},
+		{"once", theKernel, func(p *Program, _ *ir.Op) bool { return len(p.Once) > 0 }, func(t *text, _ *ir.Op) { list(t, &t.Once, t.tensorName) }},
 
 		{"home", anyOp, func(p *Program, op *ir.Op) bool { return len(p.housed(op)) > 0 }, (*text).homes},
 		byOp("ring", anAxisLoop, func(p *Program) map[*ir.Op]*Pipeline { return p.Pipelines }, (*text).loop),

@@ -40,6 +40,8 @@ type Settings struct {
 	Persist int
 	// Wgmma is which products are by wgmma: WgmmaNever, WgmmaAlways, or 0 for those that are faster by it.
 	Wgmma int
+	// Once names the tensors that the launch reads once: what is brought of them leaves the L2 first.
+	Once []string
 }
 
 // Program is what one block of a kernel does, as far as it is decided before there is code.

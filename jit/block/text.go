@@ -206,6 +206,14 @@ func (t *text) tensor(x **ir.Tensor) {
 	}
 }
 
+func (t *text) tensorName(name *string) {
+	if t.reading() {
+		*name = t.r.Tensor().Name
+	} else {
+		t.put(ir.TensorName(t.Func.Tensor(*name)))
+	}
+}
+
 func (t *text) value(v **ir.Value) {
 	if t.reading() {
 		*v = t.r.Value()

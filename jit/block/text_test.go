@@ -26,6 +26,7 @@ var texts = []struct {
 	{"product", "../ir/testdata/linear_gelu.tir", map[string]int64{"i": 128, "j": 128, "k": 64}, Settings{Warps: 8, Stages: 4}, "sm_90a"},
 	{"teams", "../ir/testdata/linear_gelu.tir", map[string]int64{"i": 64, "j": 128, "k": 64}, Settings{Warps: 4, Stages: 4, Persist: 2}, "sm_90a"},
 	{"pairs", "../ir/testdata/linear_gelu.tir", map[string]int64{"i": 64, "j": 128, "k": 64}, Settings{Warps: 4, Stages: 4, Persist: 2, Cluster: 2}, "sm_90a"},
+	{"read once", "../ir/testdata/linear_gelu.tir", map[string]int64{"i": 128, "j": 128, "k": 64}, Settings{Warps: 8, Stages: 4, Once: []string{"w"}}, "sm_90a"},
 	{"by threads", "../ir/testdata/linear_gelu.tir", map[string]int64{"i": 64, "j": 192, "k": 32}, Settings{Warps: 8, Stages: 3}, "sm_80"},
 	{"attention", "../ir/testdata/attention.tir", map[string]int64{"i": 128, "j": 64}, Settings{Warps: 8, Stages: 2, Forms: map[string]int64{"overlap": 3, "longest": 8}}, "sm_90a"},
 	{"step", "testdata/step.tir", map[string]int64{"i": 1, "j": 32}, Settings{Warps: 8, Stages: 1}, "sm_90a"},

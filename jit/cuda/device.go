@@ -24,6 +24,7 @@ type Device struct {
 	Clock           int // peak SM clock
 	MemoryClock     int
 	MemoryBusWidth  int // bits
+	MostPassing     int // bytes of LaunchConfig.Passing
 
 	handle int32
 }
@@ -64,6 +65,7 @@ var deviceAttributes = []struct {
 	{13, func(d *Device) *int { return &d.Clock }},
 	{36, func(d *Device) *int { return &d.MemoryClock }},
 	{37, func(d *Device) *int { return &d.MemoryBusWidth }},
+	{109, func(d *Device) *int { return &d.MostPassing }},
 }
 
 func readDevice(bind binding, ordinal int) (Device, error) {

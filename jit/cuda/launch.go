@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 )
 
@@ -31,14 +32,24 @@ type LaunchConfig struct {
 	// Cooperative guarantees that all blocks run at once, for a barrier over the
 	// grid. The launch fails when they do not fit.
 	Cooperative bool
+	// Passing is memory whose lines leave the L2 before others, for what the kernel reads once: the attribute is the access policy window
+	// of the CUDA documentation. It is nothing for copies by the tensor memory accelerator. At most Device.MostPassing bytes; the zero value is none.
+	Passing Passing
+}
+
+// Passing is so many bytes of memory from an address on.
+type Passing struct {
+	From  Ptr
+	Bytes int
 }
 
 func (c LaunchConfig) extended() bool {
-	return c.Cluster != Dim3{} || c.Programmatic || c.Cooperative
+	return c.Cluster != Dim3{} || c.Programmatic || c.Cooperative || c.Passing != Passing{}
 }
 
 // The attributes of a launch (CUlaunchAttributeID).
 const (
+	attrAccessPolicy = 1
 	attrCooperative  = 2
 	attrCluster      = 4
 	attrProgrammatic = 6
@@ -61,7 +72,7 @@ type launchExtended struct {
 	n           uint32
 	_           uint32
 
-	storage [3]launchAttribute
+	storage [4]launchAttribute
 }
 
 func (x *launchExtended) add(id uint32, value ...uint32) {
@@ -84,6 +95,11 @@ func (c LaunchConfig) extend(s handle) *launchExtended {
 	}
 	if c.Cooperative {
 		x.add(attrCooperative, 1)
+	}
+	if p := c.Passing; p != (Passing{}) {
+		const normal, streaming = 0, 1 // CUaccessProperty
+		// CUaccessPolicyWindow: all accesses of it are hits.
+		x.add(attrAccessPolicy, uint32(p.From), uint32(p.From>>32), uint32(p.Bytes), uint32(p.Bytes>>32), math.Float32bits(1), streaming, normal)
 	}
 	return x
 }

@@ -49,6 +49,8 @@ func TestCallsAgainstStandIn(t *testing.T) {
 			1600: {Cluster: Dim3{X: 3, Y: 2}},
 			1010: {Programmatic: true},
 			1001: {Cooperative: true},
+			4010: {Programmatic: true, Passing: Passing{0x1234567000, 1 << 33}},
+			4211: {Cluster: Dim3{X: 2}, Programmatic: true, Cooperative: true, Passing: Passing{0x1234567000, 1 << 33}},
 			1211: {Cluster: Dim3{X: 2}, Programmatic: true, Cooperative: true},
 		} {
 			cfg.Grid, cfg.Block = Dim3{X: 6}, Dim3{X: 32}

@@ -446,6 +446,16 @@ func (f *Func) Axis(name string) *Axis {
 	return nil
 }
 
+// Tensor finds a tensor by name, nil where there is none.
+func (f *Func) Tensor(name string) *Tensor {
+	for _, t := range f.Tensors {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
 // NewValue makes a value with a fresh ID.
 func (f *Func) NewValue(t Type, def *Op) *Value {
 	v := &Value{ID: f.nextID, Type: t, Def: def}

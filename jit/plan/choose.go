@@ -194,6 +194,7 @@ func (s *scored) plan(m *model) *Plan {
 		p.Split, p.Cluster = map[string]int64{m.f.Axes[m.shared].Name: int64(s.c.sharers)}, s.c.sharers
 	}
 	c := at{m, s.c}
+	p.Once = c.readOnce()
 	if m.target.IsGPU() && m.occupancy == 0 && c.allByWarpgroups() {
 		p.Resident = int(min(s.e.perSM, ceilDiv(s.e.blocks, c.sms())))
 	}

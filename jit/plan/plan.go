@@ -54,6 +54,8 @@ type Plan struct {
 	Resident int `json:"resident,omitempty"`
 	// Wgmma is which products are by wgmma, where it is pinned: block.WgmmaNever or block.WgmmaAlways; 0 where nothing is asked.
 	Wgmma int `json:"wgmma,omitempty"`
+	// Once names the tensors that the launch reads once: what else the L2 holds is to stay in their place.
+	Once []string `json:"once,omitempty"`
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
 

@@ -31,8 +31,10 @@ func (k *kernel) copyBoxes(b *block.Box, t *sharedTile, bar asm.Reg, shared bool
 		k.copyHalf(b, t, bar)
 		return
 	}
+	hint, policy := k.passing(b.Map.Tensor)
 	k.eachBox(b, t, 0, 1, func(tile asm.Reg, from asm.Box) {
-		k.a.Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes", len(from.At)), asm.At(tile), from, asm.At(bar))
+		name := fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes", len(from.At)) + hint
+		k.a.Do(name, append([]asm.Operand{asm.At(tile), from, asm.At(bar)}, policy...)...)
 	})
 }
 
@@ -40,12 +42,14 @@ func (k *kernel) copyBoxes(b *block.Box, t *sharedTile, bar asm.Reg, shared bool
 func (k *kernel) copyHalf(b *block.Box, t *sharedTile, bar asm.Reg) {
 	a, half := k.a, t.Extents[1]/2
 	both := a.Calc(asm.B16, "mov.b16", asm.Int(3))
+	hint, policy := k.passing(b.Map.Tensor)
 	rows := a.Calc(asm.B32, "mul.lo.s32", k.rank(), asm.Int(half))
 	bytes := a.Calc(asm.B32, "mul.lo.s32", rows, asm.Int(b.Map.Swizzle))
 	k.eachBox(b, t, 0, 1, func(tile asm.Reg, from asm.Box) {
 		from.At[1] = a.Op(asm.B32, "add.s32", from.At[1], rows)
 		to := a.Op(asm.B32, "add.s32", tile, bytes)
-		a.Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster", len(from.At)), asm.At(to), from, asm.At(bar), both)
+		name := fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster", len(from.At)) + hint
+		a.Do(name, append([]asm.Operand{asm.At(to), from, asm.At(bar), both}, policy...)...)
 	})
 }
 

@@ -1,7 +1,10 @@
 package ptx
 
 import (
+	"slices"
+
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 )
 
 // This file does what the source says of single accesses. A hint changes which
@@ -33,4 +36,15 @@ func (k *kernel) eviction(op *ir.Op, mnemonic string) string {
 		k.hinted[op] += "; " + late
 	}
 	return suffix
+}
+
+// passing is how a bulk copy of a tensor that the launch reads once says so to the L2: the end of the mnemonic, and the last operand. Nothing for another tensor.
+// A `cp.async` with such an operand is an illegal instruction on an H200, so what threads copy or load has nothing: the launch says it (cuda.LaunchConfig).
+func (k *kernel) passing(t *ir.Tensor) (suffix string, policy []asm.Operand) {
+	if !slices.Contains(k.Once, t.Name) {
+		return "", nil
+	}
+	return ".L2::cache_hint", []asm.Operand{k.a.Once("passing", func() asm.Reg {
+		return k.a.Op(asm.B64, "createpolicy.fractional.L2::evict_first.b64", asm.Float32(1))
+	})}
 }

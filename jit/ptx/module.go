@@ -38,6 +38,8 @@ type Module struct {
 	Grid []*ir.Axis
 	// Params is the launch interface, in order: that of Func.Params.
 	Params []ir.Param
+	// Once are the tensors that the launch reads once. Copies by the tensor memory accelerator say so to the L2 themselves, of what threads load the launch has to.
+	Once []*ir.Tensor
 	// Maps are the parameters behind those.
 	Maps []*block.TensorMap
 }
@@ -148,7 +150,7 @@ func written(decided *block.Program, from string) *Module {
 func Decide(f *ir.Func, p *plan.Plan, t target.Machine) (*block.Program, error) {
 	return block.Decide(expandTopK(f, p.Forms["selection"]), block.Settings{
 		Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster, Producer: p.Producer, Persist: p.Persist, Resident: max(p.Resident, p.Occupancy), Occupancy: p.Occupancy,
-		Wgmma: p.Wgmma, MostPrivate: p.Private, Forms: p.Forms,
+		Wgmma: p.Wgmma, MostPrivate: p.Private, Forms: p.Forms, Once: p.Once,
 	}, t)
 }
 
@@ -222,6 +224,9 @@ func (k *kernel) module() *Module {
 		Entry: identifier(k.Func.Name), Threads: k.Threads(), Shared: k.arena.Peak,
 		Cluster: k.ClusterSize(), Split: k.Split, ForOne: k.ForOne(), Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.Func.ScratchBytes(),
 		Grid: k.Func.Grid(), Params: k.Func.Params(), Maps: k.Maps,
+	}
+	for _, name := range k.Once {
+		m.Once = append(m.Once, k.Func.Tensor(name))
 	}
 	text := asm.Kernel{
 		About: []string{k.Func.Name, k.from}, Target: k.Target.Name, Name: m.Entry,

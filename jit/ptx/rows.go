@@ -153,7 +153,8 @@ func (k *kernel) sendFor(c *block.RowCopy, asks asm.Reg, row comingRow, position
 		from = a.Op(asm.B64, "mad.wide.s32", position, asm.Int(size), from)
 	}
 	a.If(asks).Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(bar), bytes)
-	a.If(asks).Do("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", asm.At(to), asm.At(from), bytes, asm.At(bar))
+	hint, policy := k.passing(c.Load.Tensor)
+	a.If(asks).Do("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"+hint, append([]asm.Operand{asm.At(to), asm.At(from), bytes, asm.At(bar)}, policy...)...)
 }
 
 // rowArrives waits, at the beginning of a step of a loop, for the parts of rows that no loop before it has waited for.

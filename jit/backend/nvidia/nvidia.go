@@ -31,6 +31,8 @@ type Device struct {
 	// arch is the device's own architecture, for which machine code is made; the
 	// PTX may be for an older target.
 	arch string
+	// mostPassing is cuda.Device.MostPassing.
+	mostPassing int
 	// compiler makes machine code that can be kept: the driver's own, or ptxas. Where there is neither, the driver compiles PTX as it loads it.
 	compiler cuda.PTXCompiler
 	closed   atomic.Bool
@@ -63,7 +65,7 @@ func Open(ordinal int) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Device{ctx: ctx, stream: stream, target: target, arch: target.MachineCode(d.Capability())}
+	g := &Device{ctx: ctx, stream: stream, target: target, arch: target.MachineCode(d.Capability()), mostPassing: d.MostPassing}
 	if c, err := driver.FindDriverCompiler(); err == nil {
 		g.compiler = c
 	} else if a, err := cuda.FindAssembler(); err == nil {
@@ -377,8 +379,36 @@ func (k *gpuKernel) queue(stream *cuda.Stream, args []backend.Arg, dependent boo
 	return backend.InBatches(blocks, atOnce, func(first, blocks int64) error {
 		c := k.config(blocks)
 		c.Programmatic = dependent && first == 0
+		c.Passing = k.passing(args)
 		return k.device.meanwhile("Program.Run", stream.Launch(k.fn, c, k.pack(args, first, maps)))
 	})
+}
+
+// passingLimit is how much less than the most that a device says of memory that is read once has an effect: on an H200, whose most is 128 MiB, nothing came of
+// just as much.
+const passingLimit = 4096
+
+// passing is the largest tensor that the launch reads once, of those that the device can be told of.
+func (k *gpuKernel) passing(args []backend.Arg) (p cuda.Passing) {
+	if len(k.module.Once) == 0 {
+		return p
+	}
+	most := k.device.mostPassing
+	size, address := backend.Fixed(k.params, args)
+	for _, t := range k.module.Once {
+		n := int64(1)
+		for _, d := range t.Shape {
+			if d.Known() {
+				n *= d.Value
+			} else {
+				n *= size(d)
+			}
+		}
+		if bytes := int(t.Held().Bytes(n)); bytes > p.Bytes && bytes <= most {
+			p = cuda.Passing{From: cuda.Ptr(address(t)), Bytes: min(bytes, most-passingLimit)}
+		}
+	}
+	return p
 }
 
 // blocks is how many blocks a launch has, and how many of them at once.

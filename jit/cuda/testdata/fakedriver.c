@@ -25,7 +25,7 @@ typedef struct CUevent_st *CUevent;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
-typedef struct { int id; char pad[4]; union { char pad[64]; struct { unsigned x, y, z; } clusterDim; int programmaticStreamSerializationAllowed, cooperative; uint64_t align; } value; } CUlaunchAttribute;
+typedef struct { int id; char pad[4]; union { char pad[64]; struct { unsigned x, y, z; } clusterDim; struct { void *base_ptr; size_t num_bytes; float hitRatio; int hitProp, missProp; } accessPolicyWindow; int programmaticStreamSerializationAllowed, cooperative; uint64_t align; } value; } CUlaunchAttribute;
 typedef struct { unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes; CUstream hStream; CUlaunchAttribute *attrs; unsigned numAttrs; } CUlaunchConfig;
 #endif
 
@@ -182,7 +182,8 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
 	return OK;
 }
 // The result of an extended launch tells the attributes that arrived, in a form
-// that the test can read: the number 1000 + 100·cluster + 10·programmatic + cooperative.
+// that the test can read: the number 1000 + 100·cluster + 10·programmatic + cooperative, and 3000 for the
+// memory that the test says is read once.
 CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, void **extra) {
 	int seen = 1000;
 	for (unsigned i = 0; i < c->numAttrs; i++) {
@@ -190,6 +191,8 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, 
 		if (a->id == 4) seen += 100 * (a->value.clusterDim.x * a->value.clusterDim.y * a->value.clusterDim.z);
 		if (a->id == 6) seen += 10 * a->value.programmaticStreamSerializationAllowed;
 		if (a->id == 2) seen += a->value.cooperative;
+		if (a->id == 1 && a->value.accessPolicyWindow.base_ptr == (void *)0x1234567000 && a->value.accessPolicyWindow.num_bytes == 1ull << 33 && a->value.accessPolicyWindow.hitRatio == 1
+			&& a->value.accessPolicyWindow.hitProp == 1 && a->value.accessPolicyWindow.missProp == 0) seen += 3000;
 	}
 	CUresult r = cuLaunchKernel(f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes, c->hStream, params, extra);
 	return r ? r : (CUresult)seen;
