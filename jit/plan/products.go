@@ -19,8 +19,23 @@ const joinedRegisters = 128
 // shared memory would not hold those of 128 x 128 up, which it does (an H200: 1.755 GHz of 1.98).
 const loadedClock = 0.885
 
-// turnedColumns is with how many columns of an instruction target.Turned8 was measured: with fewer, threads have less time to turn the next rows.
-const turnedColumns = 128
+// turnedColumns is with how many columns of an instruction target.Turned8 was measured: with fewer, threads have less time to turn the next rows. With twice as many
+// it was turnedTwice of that (an H200: 1024 and 2048 x 4096 x 4096 of i8 31.4 and 68.0 us by tiles of 128 x 128, 27.4 and 60.8 by 256 x 128).
+const turnedColumns, turnedTwice = 128, 1.2
+
+// columnsTaken is the part of an instruction's time, in columns, that it takes longer than by its columns: of 16 bits, a depth of 4,096 more takes 5 % longer by
+// 128 columns than by 256 (an H200: 1024 x 4096 x 4096 of bf16 48.4 and 47.3 us, of f16 that a launch before has made of f8 73.4 and 64.9 with that launch; with depths up to 2,048 they are equal).
+const columnsTaken, mostColumns = 9, 256
+
+// turnedRate is how many times the rate with turnedColumns columns rows of bytes have that threads turn. Where each step begins a sum anew, no more columns than those have been
+// seen to be faster (176 and 192 are slower).
+func (c at) turnedRate(columns int64) float64 {
+	n := float64(columns) / turnedColumns
+	if c.stepwise {
+		return min(n, 1)
+	}
+	return min(n, 1+(turnedTwice-1)*min(n-1, 1))
+}
 
 // contract gives, for a contraction, its FLOP/s, by how much padding makes it
 // larger, and the bytes of shared memory traffic for each multiplication.
@@ -49,8 +64,11 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 		if d == lang.F32 {
 			e /= loadedClock
 		}
+		if d.Bits() == 16 && n <= mostColumns && c.products == 1 {
+			rate /= 1 + columnsTaken*(1/float64(n)-1.0/mostColumns)
+		}
 		if d.Bits() == 8 && c.roles[op].Across {
-			rate *= t.Turned8 * min(1, float64(n)/turnedColumns)
+			rate *= t.Turned8 * c.turnedRate(n)
 		}
 	case t.Has(target.Wgmma) && d != lang.F64:
 		rows = wgmmaRows
