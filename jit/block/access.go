@@ -95,6 +95,16 @@ func Contiguous(dims []DimAccess) *ir.Axis {
 // Vector is how many neighbours along c one access may move: a power of two,
 // such that every such group is aligned, and exists as a whole or not at all.
 func (p *Program) Vector(t *ir.Tensor, dims []DimAccess, c *ir.Axis) int {
+	return p.vector(t, dims, c, false)
+}
+
+// WholeVector is Vector in a block along all of whose axes the whole extent exists, and which has code of its own where others have less: of a tensor
+// of one dimension, all blocks but the last.
+func (p *Program) WholeVector(t *ir.Tensor, dims []DimAccess, c *ir.Axis) int {
+	return p.vector(t, dims, c, c != nil && c.Kind == ir.Grid && c.Ranges == nil && len(dims) == 1 && !p.multiplies)
+}
+
+func (p *Program) vector(t *ir.Tensor, dims []DimAccess, c *ir.Axis, exists bool) int {
 	if c == nil {
 		return 1
 	}
@@ -103,7 +113,10 @@ func (p *Program) Vector(t *ir.Tensor, dims []DimAccess, c *ir.Axis) int {
 		return n
 	}
 	bits := int64(t.Held().Bits())
-	whole := gcd(p.StartMultiple(c), p.endMultiple(c)) // elements
+	whole := p.StartMultiple(c) // elements
+	if !exists {
+		whole = gcd(whole, p.endMultiple(c))
+	}
 	if dims[len(dims)-1].Checked {
 		whole = 1
 	}
@@ -151,7 +164,7 @@ func (p *Program) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout.Layout, int
 	}
 	dims := p.Access(op)
 	c := Contiguous(dims)
-	v := p.Vector(op.Tensor, dims, c)
+	v := p.WholeVector(op.Tensor, dims, c)
 	var order []*ir.Axis
 	put := func(a *ir.Axis) {
 		if !(ir.Type{Axes: order}).Has(a) {
@@ -258,7 +271,7 @@ func (p *Program) StoreLayout(op *ir.Op) layout.Layout {
 			return home
 		}
 		run := op.Tensor.Held().Bytes(int64(home.Run(c, true)))
-		switch v, held := p.Vector(op.Tensor, dims, c), home.Run(c, false); {
+		switch v, held := p.WholeVector(op.Tensor, dims, c), home.Run(c, false); {
 		case held%inByte(op.Tensor) != 0 && v >= inByte(op.Tensor):
 			run = 0 // threads store whole bytes
 		case v < held: // what a thread holds of a sector takes it several accesses, and each of a warp's writes a part of every sector

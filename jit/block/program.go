@@ -125,6 +125,9 @@ type Program struct {
 	// hinted says what became of the hints of the loads that run ahead.
 	Hinted map[*ir.Op]string
 
+	// multiplies reports a contraction somewhere.
+	multiplies bool
+
 	// Uses lists the uses of each value, in program order, loops the loops over each axis.
 	Uses  map[*ir.Value][]Use
 	loops map[*ir.Axis][]*ir.Op
@@ -214,6 +217,7 @@ func (p *Program) of(f *ir.Func) error {
 		for i, v := range op.Args {
 			p.Uses[v] = append(p.Uses[v], Use{op, i})
 		}
+		p.multiplies = p.multiplies || op.Code.Row().Group == lang.GroupContract
 		if op.Code == lang.OpFor && op.Axis != nil {
 			p.loops[op.Axis] = append(p.loops[op.Axis], op)
 		}

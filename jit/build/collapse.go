@@ -10,9 +10,9 @@ import (
 	"tilec/typecheck/size"
 )
 
-// Collapse makes one axis of two of the grid of a kernel of products that are neighbours wherever they are: as the rows and columns of an image are to a
-// product over its channels alone, a pointwise convolution. To a product there is one axis then, whose positions lie one behind the other in memory, and a block
-// may have any run of them. May says which axes may be one: not those of which the source or the launch says how many positions a block has, nor those of more
+// Collapse makes one axis of two of the grid of a kernel that are neighbours wherever they are, of a kernel of products, as the rows and columns of an image are to a
+// product over its channels alone, a pointwise convolution, and where rows begin anywhere. There is one axis then, whose positions lie one behind the other in memory,
+// and a block may have any run of them, which begins at a multiple of 16 bytes if its length is one. May says which axes may be one: not those of which the source or the launch says how many positions a block has, nor those of more
 // positions together than 32 bits count. It gives the dimension that the one axis walks, and those of the two; nil where it made none.
 func Collapse(f *ir.Func, dims *spec.LaunchDims, may func(slow, fast *ir.Axis) bool) *Collapsed {
 	products := false
@@ -20,25 +20,34 @@ func Collapse(f *ir.Func, dims *spec.LaunchDims, may func(slow, fast *ir.Axis) b
 		products = products || op.Code.Row().Group == lang.GroupContract
 		return true
 	})
-	if !products || f.HasDebug() {
+	if !products && !slices.ContainsFunc(f.Tensors, misaligned) || f.HasDebug() {
 		return nil
 	}
 	grid := f.Grid()
 	for n := len(grid) - 1; n > 0; n-- {
 		if may(grid[n-1], grid[n]) {
-			if d := collapse(f, dims, grid[n-1], grid[n]); d != nil {
-				return &Collapsed{d, grid[n-1].Dim, grid[n].Dim}
+			if d := collapse(f, dims, grid[n-1], grid[n], !products); d != nil {
+				return &Collapsed{d, grid[n-1].Dim, grid[n].Dim, products}
 			}
 		}
 	}
 	return nil
 }
 
-// Collapsed is a dimension in the place of two.
-type Collapsed struct{ Dim, Slow, Fast *ir.Dim }
+// misaligned reports a tensor of rows of which nobody knows that they begin at multiples of 16 bytes.
+func misaligned(t *ir.Tensor) bool {
+	inner := len(t.Shape) - 1
+	return inner > 0 && t.Strides == nil && t.Shape[inner].Multiple()%128*int64(t.DType.Bits())%128 != 0
+}
 
-// collapse makes one axis of two, the second the faster, where they can be one.
-func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis) *ir.Dim {
+// Collapsed is a dimension in the place of two, of a kernel of products or of rows that begin anywhere.
+type Collapsed struct {
+	Dim, Slow, Fast *ir.Dim
+	Products        bool
+}
+
+// collapse makes one axis of two, the second the faster, where they can be one; inner asks that they are the last of all tensors that have them.
+func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis, inner bool) *ir.Dim {
 	for _, a := range []*ir.Axis{slow, fast} {
 		_, ranged := dims.Ranges[a.Dim.Name]
 		if a.Scalar || len(a.Choices) > 0 || ranged || a.Ranges != nil || a.Dim.Wide {
@@ -66,7 +75,7 @@ func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis) *ir.Dim {
 		if t := op.Tensor; t != nil {
 			at := -1
 			for d, v := range op.Indices() {
-				if d < len(t.Shape)-1 && is(v, slow) && is(op.Indices()[d+1], fast) && !op.Checked[d] && !op.Checked[d+1] && t.Shape[d] == slow.Dim && t.Shape[d+1] == fast.Dim && t.Strides == nil && !t.Scratch {
+				if d < len(t.Shape)-1 && is(v, slow) && is(op.Indices()[d+1], fast) && !op.Checked[d] && !op.Checked[d+1] && t.Shape[d] == slow.Dim && t.Shape[d+1] == fast.Dim && t.Strides == nil && !t.Scratch && (!inner || d == len(t.Shape)-2) {
 					at = d
 				}
 			}
@@ -95,7 +104,7 @@ func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis) *ir.Dim {
 
 	d := &ir.Dim{Name: fmt.Sprintf("%s * %s", slow.Dim.Name, fast.Dim.Name), Value: -1, Divisor: min(slow.Dim.Multiple()*fast.Dim.Multiple(), 1<<20)}
 	if slow.Dim.Known() && fast.Dim.Known() {
-		d.Value = slow.Dim.Value * fast.Dim.Value
+		d.Value, d.Divisor = slow.Dim.Value*fast.Dim.Value, 1
 	}
 	if slices.ContainsFunc(f.Dims, func(o *ir.Dim) bool { return o.Name == d.Name }) || d.Value > ir.NarrowSize {
 		return nil

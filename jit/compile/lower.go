@@ -221,6 +221,9 @@ func (p *planning) collapse(s *spec.Spec, dims *spec.LaunchDims, pins *pins) {
 		}
 		return reckoned(d)
 	}
+	if !one.Products { // of rows of rows, too
+		p.collapse(s, dims, pins)
+	}
 }
 
 // share says over how many blocks of a cluster axes are divided: on a target that runs blocks one at a time, one goes through all of

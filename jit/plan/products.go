@@ -30,11 +30,11 @@ const columnsTaken, mostColumns = 9, 256
 // turnedRate is how many times the rate with turnedColumns columns rows of bytes have that threads turn. Where each step begins a sum anew, no more columns than those have been
 // seen to be faster (176 and 192 are slower).
 func (c at) turnedRate(columns int64) float64 {
-	n := float64(columns) / turnedColumns
+	n := float64(float64(columns) / turnedColumns)
 	if c.stepwise {
 		return min(n, 1)
 	}
-	return min(n, 1+(turnedTwice-1)*min(n-1, 1))
+	return min(n, 1+float64((turnedTwice-1)*min(n-1, 1)))
 }
 
 // contract gives, for a contraction, its FLOP/s, by how much padding makes it
@@ -65,7 +65,7 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 			e /= loadedClock
 		}
 		if d.Bits() == 16 && n <= mostColumns && c.products == 1 {
-			rate /= 1 + columnsTaken*(1/float64(n)-1.0/mostColumns)
+			rate /= 1 + float64(columnsTaken*(1/float64(n)-1.0/mostColumns))
 		}
 		if d.Bits() == 8 && c.roles[op].Across {
 			rate *= t.Turned8 * c.turnedRate(n)

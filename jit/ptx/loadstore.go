@@ -110,7 +110,7 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	k.orderRead(t)
 	x := k.addressing(op, l)
 	c := block.Contiguous(x.dims)
-	groups, n := l.Groups(c, l.Aligned(c, k.Vector(t, x.dims, c)))
+	groups, n := l.Groups(c, l.Aligned(c, k.neighbours(t, x.dims, c)))
 	mnemonic := k.loading(op)
 	mnemonic += k.eviction(op, mnemonic)
 	var other []asm.Reg
@@ -138,6 +138,14 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 		}
 	}
 	return regs
+}
+
+// neighbours is how many neighbours along c an access moves at once in the code being emitted.
+func (k *kernel) neighbours(t *ir.Tensor, dims []block.DimAccess, c *ir.Axis) int {
+	if c != nil && k.partial(c) {
+		return k.Vector(t, dims, c)
+	}
+	return k.WholeVector(t, dims, c)
 }
 
 // loading is the instruction of a load. The assembler may move those of what nobody writes: before the wait for the launch before,
@@ -183,7 +191,7 @@ func (k *kernel) storeEach(op *ir.Op, l layout.Layout, value func(r int) asm.Reg
 	k.orderWrite(t)
 	x := k.addressing(op, l)
 	c := block.Contiguous(x.dims)
-	groups, n := l.Groups(c, l.Aligned(c, k.Vector(t, x.dims, c)))
+	groups, n := l.Groups(c, l.Aligned(c, k.neighbours(t, x.dims, c)))
 	owner := k.owner(l)
 	mnemonic := "st.global" + k.eviction(op, "st.global")
 	if t.Shared {

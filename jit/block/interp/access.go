@@ -190,7 +190,11 @@ func (w *warp) places(n int) []int64 {
 // vector is how many neighbours an access moves at once at most.
 func (w *warp) vector(op *ir.Op) int {
 	dims := w.p().Access(op)
-	return w.p().Vector(op.Tensor, dims, block.Contiguous(dims))
+	c := block.Contiguous(dims)
+	if at, here := w.axes[c]; here && at.end-at.start == c.Extent {
+		return w.p().WholeVector(op.Tensor, dims, c)
+	}
+	return w.p().Vector(op.Tensor, dims, c)
 }
 
 // together checks the accesses that move several neighbours at once: these exist together or not at all, follow one another in memory, and

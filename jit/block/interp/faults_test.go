@@ -140,7 +140,8 @@ func TestFaultsAreFound(t *testing.T) {
 		{"a layout leaves elements out", added, func(p *block.Program) {
 			for v, l := range p.Homes {
 				if len(l.Reg) > 0 {
-					l.Reg = []layout.Digit{{Axis: l.Reg[0].Axis, Stride: l.Reg[0].Stride, Size: l.Reg[0].Size / 2}}
+					last := &l.Reg[len(l.Reg)-1]
+					l.Reg = append(slices.Clone(l.Reg[:len(l.Reg)-1]), layout.Digit{Axis: last.Axis, Stride: last.Stride, Size: last.Size / 2})
 					p.Homes[v] = l
 				}
 			}
