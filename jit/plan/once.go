@@ -49,6 +49,7 @@ func (c at) readOnce() []string {
 		case s.op.Code != lang.OpLoad:
 			written += bytes
 		case !t.ReadOnly() || loads[t] > 1 || all > onePass || !eachOnce(s.op):
+		case c.f.Dependent && !t.Constant: // a launch to come may read it
 		default:
 			whole := float64(t.DType.Bits()) / 8
 			for _, v := range s.op.Indices() {
