@@ -14,7 +14,7 @@ import (
 )
 
 // Copies by the tensor memory accelerator tell the L2 of what a launch reads once, and of nothing else; the results are the same. One of the machines has
-// an L2 of a few KB, for which small tensors are large.
+// an L2 of half a megabyte, for which small tensors are large.
 func TestPassingThroughTheL2(t *testing.T) {
 	const source = `
 kernel product(x: bf16[M, K], w: bf16[K, N]) -> y: f32[M, N]
@@ -62,7 +62,7 @@ kernel spread(x: bf16[M, N]) -> y: f32[M]
 			large, err := target.Find(target.Default)
 			require.NoError(t, err)
 			small := large
-			small.L2Size = 1 << 12
+			small.L2Size = 1 << 19
 			s, err := Specialise(program.Kernels[c.kernel], Options{Dims: c.dims, Pins: c.pins})
 			require.NoError(t, err)
 			run := func(m target.Machine, once []string, copies int) *Array {
