@@ -27,6 +27,10 @@ kernel rows<T: float>(x: T[A, B]) -> y: T[A, B] {
 kernel planes<T: float>(x: T[A, B, C]) -> y: T[A, B, C] {
     y[a, b, c] = x[a, b, c] * 2
 }
+kernel sixtyFours<T: float>(x: T[A, B]) -> y: T[A, B] {
+    assume(A % 64 == 0)
+    y[a, b] = x[a, b] * 2
+}
 kernel along<T: float>(x: T[A, B], s: T[B]) -> y: T[A, B] {
     y[a, b] = x[a, b] * s[b]
 }
@@ -45,7 +49,8 @@ kernel along<T: float>(x: T[A, B], s: T[B]) -> y: T[A, B] {
 		{1, []int64{33, 1001}, true},
 		{2, []int64{3, 33, 701}, true},
 		{1, []int64{32, 1000}, true},
-		{3, []int64{33, 1001}, false},
+		{3, []int64{64, 16387}, true}, // 2^20 is no divisor of their number
+		{4, []int64{33, 1001}, false},
 	} {
 		for _, d := range []lang.DType{lang.F32, lang.BF16} {
 			k := program.Kernels[c.kernel]

@@ -102,7 +102,7 @@ func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis, inner bool
 		return nil
 	}
 
-	d := &ir.Dim{Name: fmt.Sprintf("%s * %s", slow.Dim.Name, fast.Dim.Name), Value: -1, Divisor: min(slow.Dim.Multiple()*fast.Dim.Multiple(), 1<<20)}
+	d := &ir.Dim{Name: fmt.Sprintf("%s * %s", slow.Dim.Name, fast.Dim.Name), Value: -1, Divisor: smallDivisor(slow.Dim.Multiple(), fast.Dim.Multiple())}
 	if slow.Dim.Known() && fast.Dim.Known() {
 		d.Value, d.Divisor = slow.Dim.Value*fast.Dim.Value, 1
 	}
@@ -167,6 +167,15 @@ func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis, inner bool
 	}
 	block(f.Body)
 	return d
+}
+
+// smallDivisor divides the product of two numbers. Where that is large, it is a power of two, so that products of divisors stay small.
+func smallDivisor(x, y int64) int64 {
+	const large = 1 << 20
+	if x <= large && y <= large && x*y <= large {
+		return x * y
+	}
+	return min((x&-x)*(y&-y), large)
 }
 
 // sizeIn is the size of a dimension as a launch computes it; false where it computes it otherwise.
