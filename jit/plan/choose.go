@@ -122,6 +122,9 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 	if n := (at{m, best.c}).beyondRegisters(best.e); n > 0 {
 		p.Why = append(p.Why, fmt.Sprintf("no smaller tiles: the assembler keeps %d registers a thread in memory", n))
 	}
+	if len(p.Once) > 0 {
+		p.Why = append(p.Why, fmt.Sprintf("read once, and first to leave the L2: %s", strings.Join(p.Once, ", ")))
+	}
 	p.Why = append(p.Why, fmt.Sprintf("chosen %s: %s", at{m, best.c}.describe(), best.e))
 	if second.e != nil {
 		p.Why = append(p.Why, fmt.Sprintf("next %s: %s", at{m, second.c}.describe(), second.e))
