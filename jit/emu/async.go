@@ -81,7 +81,9 @@ func asyncCopy(d *decoder) {
 	if !d.has("global") {
 		d.fail("need .global")
 	}
-	hint := d.has("L2::cache_hint")
+	if d.has("L2::cache_hint") {
+		d.fail("a cache policy: an H200 finds such a copy an illegal instruction, whatever the policy")
+	}
 	d.one("L2::64B", "L2::128B", "L2::256B")
 	dst, src := d.address(syntax.SpaceShared), d.address(syntax.SpaceGlobal)
 	size := int(d.constInt())
@@ -91,16 +93,13 @@ func asyncCopy(d *decoder) {
 	from := row(-1)
 	var ignore predSource
 	ignores := false
-	if d.more() && !(hint && len(d.ops) == 1) {
+	if d.more() {
 		o := d.operand()
 		if r, ok := d.st.Scope.Register(o.Name); ok && r.Type.Kind == number.KindPred {
 			ignore, ignores = d.predicate(o), true
 		} else {
 			from = d.source(o, number.Types["b32"], false)
 		}
-	}
-	if hint {
-		d.src(number.Types["b64"])
 	}
 	d.in.run = func(w *warp) {
 		skip := uint32(0)

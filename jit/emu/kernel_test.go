@@ -28,8 +28,9 @@ func TestDecodeErrors(t *testing.T) {
 		"ld.global.b32 %r1, [%r2];":                   "cannot hold an address",
 		"ld.shared.b32 %r1, [in];":                    "in .param, not in shared",
 		"cp.async.cg.shared.global [%r1], [%rd1], 8;": "cannot copy 8 bytes",
-		"setp.lo.f32 %p1, %f1, %f2;":                  "does not compare floats",
-		"cvt.s32.f32 %r1, %f1;":                       "need one of .rni",
+		"cp.async.cg.shared.global.L2::cache_hint [%r1], [%rd1], 16, %rd1;":               "illegal instruction",
+		"setp.lo.f32 %p1, %f1, %f2;":                                                      "does not compare floats",
+		"cvt.s32.f32 %r1, %f1;":                                                           "need one of .rni",
 		"mma.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 {%f1}, {%r1}, {%r1}, {%f1};": "does not go with",
 	} {
 		_, err := Parse(kernel(body))
