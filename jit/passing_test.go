@@ -44,6 +44,7 @@ kernel spread(x: bf16[M, N]) -> y: f32[M]
 	program, ds := Load("passing.tile", []byte(source), nil)
 	require.Empty(t, ds)
 	tiles := map[string]int64{"BM": 64, "BN": 64, "BK": 64, "warps": 4, "stages": 3}
+	pairs := map[string]int64{"BM": 64, "BN": 64, "BK": 64, "warps": 4, "stages": 3, "persist": 1, "cluster": 2}
 	for _, c := range []struct {
 		name   string
 		kernel int
@@ -55,6 +56,7 @@ kernel spread(x: bf16[M, N]) -> y: f32[M]
 	}{
 		{"weights that one block of rows reads", 0, map[string]int64{"M": 64, "K": 512, "N": 640}, tiles, Args{"x": numbers(64, 512), "w": numbers(512, 640)}, []string{"w"}, 1},
 		{"weights that four blocks of rows read", 0, map[string]int64{"M": 256, "K": 1536, "N": 320}, tiles, Args{"x": numbers(256, 1536), "w": numbers(1536, 320)}, nil, 0},
+		{"weights that a pair of blocks shares", 0, map[string]int64{"M": 128, "K": 1536, "N": 320}, pairs, Args{"x": numbers(128, 1536), "w": numbers(1536, 320)}, []string{"w"}, 1},
 		{"rows that are kept", 1, map[string]int64{"M": 3, "N": 98304}, map[string]int64{"kept": 3, "split": 1}, Args{"x": numbers(3, 98304)}, []string{"x"}, 6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
