@@ -33,6 +33,7 @@ func (g *generator) formulaKernel() string {
 		x := g.tensor(e, []string{a.dim})
 		g.bind(value{fmt.Sprintf("%s(%s[%s], over %s)", pick(g.r, same...).Row().Spelling, x.name, a.name, a.name), e, nil})
 	}
+	g.anywhere = true
 	for range 1 + g.r.IntN(3) {
 		if g.chance(20) {
 			g.choice()
@@ -40,6 +41,7 @@ func (g *generator) formulaKernel() string {
 		}
 		g.bind(g.whole(g.someType(), g.someAxes(widest)))
 	}
+	g.anywhere = false
 	for n := range 1 + g.r.IntN(3) {
 		index := g.shuffled(grid)
 		if n > 0 && g.chance(50) { // a part of its own

@@ -116,6 +116,8 @@ type generator struct {
 	names  int
 	fuel   int
 	heavy  int // statements with loops left
+	// anywhere: what is made is given a name, and may come to be stored in a result that lacks an axis of the frame.
+	anywhere bool
 }
 
 // Generate makes a program and the launches that test it; the same seed gives the same program.

@@ -97,7 +97,7 @@ func (g *generator) position(e elem) value {
 		if a.kind == gridAxis && g.chance(30) {
 			text += pick(g.r, ".start", ".end")
 		}
-	} else if !a.choices && (a.kind != gridAxis || slices.Contains(g.frame, a)) { // a result that lacks an axis of the grid is the same for all its blocks
+	} else if !a.choices && (a.kind != gridAxis || slices.Contains(g.frame, a) && !g.anywhere) { // a result that lacks an axis of the grid is the same for all its blocks
 		text = a.name + pick(g.r, ".start", ".end")
 	}
 	if e.name != "i32" || slices.Contains(g.dims, text) {
