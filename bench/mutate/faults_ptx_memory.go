@@ -34,7 +34,7 @@ var ptxMemoryFaults = []Fault{
 	{ID: "vector-never-whole", File: "jit/block/access.go", Class: "vector", First: "jit TestOddLengths",
 		Old: `c.Ranges == nil && len(dims) == 1 && !p.multiplies`, New: `c.Ranges == nil && len(dims) == 0 && !p.multiplies`,
 		Note: "vectors of an odd length go element by element in all blocks"},
-	{ID: "passing-all", File: ptx + "hints.go", Class: "code", First: "jit TestPassingThroughTheL2",
+	{ID: "passing-all", File: ptx + "hints.go", Class: "memory", First: "jit TestPassingThroughTheL2",
 		Old: `if !slices.Contains(k.Once, t.Name) {`, New: `if len(k.Once) == 0 {`,
 		Note: "all copies say that what they bring is read once"},
 	{ID: "vector-checked", File: "jit/block/access.go", Class: "vector",
