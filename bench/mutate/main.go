@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -151,6 +152,8 @@ func judgeAll(todo []Fault, jobs int, every, trust bool, kept map[string]Result,
 		for _, p := range packagesFor(&todo[i], shared.packages, every) {
 			needed[p] = true
 		}
+		first, _, _ := strings.Cut(likeliest(&todo[i], kept), " ") // may be of none of them
+		needed[first] = true
 	}
 	var sound []string
 	for _, p := range shared.packages {
