@@ -11,6 +11,7 @@ import (
 	"tilec/jit/backend/emulator"
 	"tilec/jit/compile"
 	"tilec/jit/target"
+	"tilec/jit/tensor"
 	"tilec/lang"
 )
 
@@ -57,7 +58,7 @@ kernel along<T: float>(x: T[A, B], s: T[B]) -> y: T[A, B] {
 			t.Run(fmt.Sprint(k.Name, c.shape, d), func(t *testing.T) {
 				t.Parallel()
 				array := func(shape []int64) *Array {
-					values := make([]float32, product(shape))
+					values := make([]float32, tensor.Elements(shape))
 					for i := range values {
 						values[i] = float32(i%251) / 4
 					}
@@ -88,12 +89,4 @@ kernel along<T: float>(x: T[A, B], s: T[B]) -> y: T[A, B] {
 			})
 		}
 	}
-}
-
-func product(shape []int64) int64 {
-	n := int64(1)
-	for _, x := range shape {
-		n *= x
-	}
-	return n
 }
