@@ -149,7 +149,7 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 		var tile *Tile
 		for _, u := range p.Uses[v] {
 			c := p.Products[u.Op]
-			if c == nil || u.Arg > 1 || c.MMA == nil || c.Element(u.Arg) != v.Type.DType || !inside[u.Op.Result()] {
+			if c == nil || u.Arg > 1 || c.MMA == nil || c.InShared(u.Arg) != v.Type.DType || !inside[u.Op.Result()] {
 				ok = false
 				break
 			}

@@ -40,7 +40,7 @@ func (p *Program) boxLoad(op *ir.Op) *BoxLoad {
 	var tile *Tile
 	for _, u := range p.Uses[v] {
 		c := p.Products[u.Op]
-		if c == nil || u.Arg > 1 || !c.Wgmma || c.Element(u.Arg) != v.Type.DType || !p.inOverlap(u.Op) {
+		if c == nil || u.Arg > 1 || !c.Wgmma || c.InShared(u.Arg) != v.Type.DType || !p.inOverlap(u.Op) {
 			return nil
 		}
 		want := c.Tiles[u.Arg]

@@ -37,7 +37,7 @@ func (p *Program) brought(op, loop *ir.Op) *Beside {
 	var tile *Tile
 	for _, u := range p.Uses[v] {
 		of := p.Products[u.Op]
-		if of == nil || of.Wgmma || u.Arg > 1 || of.MMA == nil || of.Element(u.Arg) != v.Type.DType || !slices.Contains(loop.Blocks[0].Ops, u.Op) || of.Tiles[u.Arg] == nil {
+		if of == nil || of.Wgmma || u.Arg > 1 || of.MMA == nil || of.InShared(u.Arg) != v.Type.DType || !slices.Contains(loop.Blocks[0].Ops, u.Op) || of.Tiles[u.Arg] == nil {
 			return nil
 		}
 		want := of.Tiles[u.Arg]

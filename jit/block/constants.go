@@ -172,7 +172,7 @@ func (p *Program) onlyOperand(v *ir.Value) *Tile {
 	}
 	u := p.Uses[v][0]
 	c := p.Products[u.Op]
-	if c == nil || c.MMA == nil || c.Wgmma || u.Arg > 1 || c.Element(u.Arg) != v.Type.DType || !slices.Contains(p.Func.Body.Ops, u.Op) {
+	if c == nil || c.MMA == nil || c.Wgmma || u.Arg > 1 || c.InShared(u.Arg) != v.Type.DType || !slices.Contains(p.Func.Body.Ops, u.Op) {
 		return nil
 	}
 	return c.Tiles[u.Arg]

@@ -504,8 +504,8 @@ func (t *text) whole(c *Product) string {
 			}
 		}
 	}
-	if c.MMA != nil && c.MMA.InRegister == 2 {
-		c.aAcross, c.bAcross = t.liesAcross(c.Op.Args[c.A], c.M), t.liesAcross(c.Op.Args[c.B], c.N)
+	if c.MMA != nil {
+		t.findAcross(c)
 		if c.bAcross && len(c.NReps) == 0 {
 			return "columns that lie across the depth are read by two tiles at a time"
 		}

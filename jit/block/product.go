@@ -125,6 +125,14 @@ func (c *Product) Element(arg int) lang.DType {
 	return c.MMA.Elements[1]
 }
 
+// InShared is the type of an operand's elements in shared memory: those of 8 bits of a product of two types lie there as they are, and threads widen what they read.
+func (c *Product) InShared(arg int) lang.DType {
+	if arg == 1 && c.Op.Mixed() {
+		return c.Op.Args[arg].Type.DType
+	}
+	return c.Element(arg)
+}
+
 // flatten gives the digits of axes as one number that counts in units of 1<<bits:
 // the single bits of the unit, then the repetitions.
 func flatten(axes []*ir.Axis, bits int) (unit, reps []layout.Digit) {
@@ -192,10 +200,15 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	}
 	// The last axis of a type is the fastest.
 	c.M, c.N, c.K, c.Batch = reversed(c.M), reversed(c.N), reversed(c.K), reversed(c.Batch)
-	if Volume(c.M) < 16 && Volume(c.N) > Volume(c.M) && mmaFor(p.Target, x.DType, y.DType, op.Precision) != nil {
+	switch {
+	case op.Mixed(): // the bytes play the rows, which instructions take from registers
 		c.A, c.B, c.M, c.N = 1, 0, c.N, c.M
+		y.DType = x.DType
+	case Volume(c.M) < 16 && Volume(c.N) > Volume(c.M) && mmaFor(p.Target, x.DType, y.DType, op.Precision) != nil:
+		c.A, c.B, c.M, c.N = 1, 0, c.N, c.M
+		x, y = y, x
 	}
-	c.MMA = mmaFor(p.Target, op.Args[c.A].Type.DType, op.Args[c.B].Type.DType, op.Precision)
+	c.MMA = mmaFor(p.Target, x.DType, y.DType, op.Precision)
 	if c.MMA == nil {
 		p.layOut(c)
 		return c
@@ -212,8 +225,10 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 		depth = c.K[:1]
 	}
 	c.KBits, c.KReps = flatten(depth, c.MMA.InRegister+3)
-	between := p.layAcross(c)
+	p.findAcross(c)
+	between := c.layAcross()
 	c.Wgmma = p.fitsWgmma(c)
+	c.takeFours()
 	batchWarp, among := c.spreadBatch(p.Warps)
 	wm := c.rowWarps(p.Warps/among, rowwise || c.Wgmma)
 	mWarp, mReps, used := spread(c.MReps, wm)
@@ -221,7 +236,7 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 		mWarp, mReps, used = spreadInOrder(c.MReps, wm)
 	}
 	c.MReps = mReps
-	if c.Wgmma && c.MMA.InRegister != 1 && p.wgmmaFirst(c, c.A) != c.K[0] {
+	if c.Wgmma && (op.Mixed() || c.MMA.InRegister != 1 && p.wgmmaFirst(c, c.A) != c.K[0]) {
 		c.RowsInRegisters = true
 		if c.MMA.InRegister == 0 {
 			mWarp, used = c.neighbouringRows(p.Warps), p.Warps
@@ -497,6 +512,9 @@ func (p *Program) fitsWgmma(c *Product) bool {
 	if c.MMA.InRegister == 0 {
 		return p.fitsTF32(c)
 	}
+	if _, ok := WgmmaRoles(c.Op); c.Op.Mixed() && !ok {
+		return false
+	}
 	if c.MMA.InRegister == 2 { // bytes are never transposed, and there are fewer shapes
 		return deep && (columns <= 32 || columns%16 == 0) && (p.wgmmaFirst(c, c.A) == depth || p.liesAcross(c.Op.Args[c.A], c.M))
 	}
@@ -523,17 +541,37 @@ func (p *Program) wgmmaFirst(c *Product, arg int) *ir.Axis {
 	return c.K[0]
 }
 
-// layAcross decides which operands are read so, and orders the digits of their rows
-// and columns for it. It gives the repetition that tells the two tiles of columns
-// apart, which no warps may divide.
-func (p *Program) layAcross(c *Product) (between []layout.Digit) {
-	if c.MMA.InRegister != 2 {
-		return nil
+// takeFours has lanes take four neighbours of the depth, where one of two types has four in a register: which positions of the depth an instruction multiplies together does not matter as
+// long as they are the same of both operands. (wgmma reads the columns in their order.)
+func (c *Product) takeFours() {
+	if !c.Op.Mixed() || c.Wgmma || c.aAcross {
+		return
 	}
-	if c.aAcross = p.liesAcross(c.Op.Args[c.A], c.M); c.aAcross {
+	for i, d := range c.KBits {
+		if d != (layout.Digit{Axis: c.K[0], Stride: 1 << i, Size: 2}) {
+			return
+		}
+	}
+	c.KBits = []layout.Digit{c.KBits[0], c.KBits[2], c.KBits[3], c.KBits[1]}
+}
+
+// Fours reports a product of which lanes take four neighbours of the depth.
+func (c *Product) Fours() bool { return c.Op.Mixed() && c.KBits[3].Stride == 2 }
+
+// findAcross finds which operands of bytes lie along their rows (or columns).
+func (p *Program) findAcross(c *Product) {
+	bytes := c.MMA.InRegister == 2
+	c.aAcross = (bytes || c.Op.Mixed()) && p.liesAcross(c.Op.Args[c.A], c.M)
+	c.bAcross = bytes && p.liesAcross(c.Op.Args[c.B], c.N)
+}
+
+// layAcross orders the digits of such rows and columns as they are read. It gives the repetition that tells the two tiles of columns
+// apart, which no warps may divide.
+func (c *Product) layAcross() (between []layout.Digit) {
+	if c.aAcross {
 		c.MBits = append(slices.Clone(c.MBits[1:]), c.MBits[0])
 	}
-	if c.bAcross = p.liesAcross(c.Op.Args[c.B], c.N); c.bAcross {
+	if c.bAcross {
 		c.NBits, c.NReps = flatten(c.N, 4)
 		between, c.NBits = c.NBits[:1:1], c.NBits[1:]
 	}

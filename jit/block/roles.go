@@ -36,6 +36,9 @@ func WgmmaRoles(op *ir.Op) (roles Roles, ok bool) {
 		deep[arg] = loaded[arg] && slices.Contains(op.Over, Contiguous(AccessOf(v.Def)))
 		single[arg] = ir.Divided(ir.Without(v.Type.Axes, op.Args[1-arg].Type.Axes)) == 1
 	}
+	if op.Mixed() { // threads widen the rows on their way from shared memory
+		return Roles{0, loaded[1] && !deep[1]}, loaded[0] && loaded[1] && single[0] && single[1]
+	}
 	x, y := op.Args[0].Type, op.Args[1].Type
 	if len(x.Axes)+len(y.Axes) != len(op.Result().Type.Axes)+2*len(op.Over) { // some axes are of both, beside the depth
 		return roles, false

@@ -266,7 +266,7 @@ func (p *Program) fragmentTile(c *Product, arg int) *Tile {
 	for i, a := range axes {
 		ext[i] = l.Physical(a)
 	}
-	return NewTile(c.Element(arg), axes, ext, true)
+	return NewTile(c.InShared(arg), axes, ext, true)
 }
 
 // wgmmaTile has rows of up to 128 bytes, in panels, with the swizzle that the descriptors of wgmma name. Rows or columns of
@@ -285,7 +285,7 @@ func (p *Program) wgmmaTile(c *Product, arg int) *Tile {
 	for i, a := range axes {
 		ext[i] = l.Physical(a)
 	}
-	t := NewTile(c.Element(arg), axes, ext, true)
+	t := NewTile(c.InShared(arg), axes, ext, true)
 	t.Async = true
 	t.panel()
 	return t

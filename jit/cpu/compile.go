@@ -23,6 +23,7 @@ func Compile(f *ir.Func) (p *Program, err error) {
 			return nil, fmt.Errorf("kernel %s: axis %s has no extent", f.Name, a.Name)
 		}
 	}
+	f = ir.Unmix(f)
 	c := &compiler{f: f, axis: map[*ir.Axis]int{}, dim: map[*ir.Dim]int{}, tensor: map[*ir.Tensor]int{}}
 	c.number()
 	c.analyse()

@@ -312,7 +312,7 @@ func inferContract(op *Op, types []Type) ([]Type, error) {
 	}
 	a, b := types[0], types[1]
 	byte := func(t Type) bool { return t.DType.IsInt() && t.DType.Bits() == 8 }
-	if a.DType != b.DType && !(byte(a) && byte(b)) { // an i8 and a u8 are multiplied as they are
+	if a.DType != b.DType && !(byte(a) && byte(b)) && !Mixes(a.DType, b.DType) { // an i8 and a u8 are multiplied as they are
 		return nil, fmt.Errorf("mixes %s and %s", a.DType, b.DType)
 	}
 	for _, x := range op.Over {

@@ -87,7 +87,7 @@ func FewRows(op *ir.Op, few func(*ir.Axis) bool) bool {
 		return false
 	}
 	x, y := op.Args[0], op.Args[1]
-	if d := x.Type.DType; d != y.Type.DType || !d.IsFloat() || d.Bits() > 16 {
+	if d := x.Type.DType; d != y.Type.DType && !op.Mixed() || !d.IsFloat() || d.Bits() > 16 {
 		return false
 	}
 	return Narrow(op, few)

@@ -33,6 +33,7 @@ type Pass struct {
 	// Few and Ranges are options of the example too.
 	Few    func(*ir.Axis) bool
 	Ranges bool
+	Mix    bool
 }
 
 // Options says how Run works.
@@ -54,6 +55,8 @@ type Options struct {
 	Few func(*ir.Axis) bool
 	// Ranges has `ranges` give a block several ranges.
 	Ranges bool
+	// Mix has `mix` make contractions of two types.
+	Mix bool
 	// Skip names passes to leave out.
 	Skip map[string]bool
 }
@@ -63,7 +66,7 @@ var Extra []Pass
 
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return append([]Pass{fold, topk, sink, cse, licm, empty, contract, matvec, ranges, dce, share, spill, stream, single, alike, keep, bounds, flatten, shifts}, Extra...)
+	return append([]Pass{fold, topk, sink, cse, licm, empty, contract, mix, matvec, ranges, dce, share, spill, stream, single, alike, keep, bounds, flatten, shifts}, Extra...)
 }
 
 // Find gives a pass by name.

@@ -168,7 +168,7 @@ func (c at) columns() int64 {
 			continue
 		}
 		columns := 1
-		if roles, ok := c.roles[s.op]; ok && s.op.Args[0].Type.DType == lang.F32 {
+		if roles, ok := c.roles[s.op]; ok && (s.op.Mixed() || s.op.Args[0].Type.DType == lang.F32) {
 			columns = roles.Columns
 		}
 		return c.free(s.op.Args[columns], s.op.Args[1-columns])

@@ -70,6 +70,9 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 		if d.Bits() == 8 && c.roles[op].Across {
 			rate *= t.Turned8 * c.turnedRate(n)
 		}
+		if op.Mixed() {
+			rate *= t.Widened8
+		}
 	case t.Has(target.Wgmma) && d != lang.F64:
 		rows = wgmmaRows
 		switch {
@@ -89,8 +92,12 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	if d == lang.F32 && !c.byWarpgroups(op) && len(c.operands) == 2 { // products of products, of which warps have whole rows, have not been timed
 		return rate, padding, e * c.roundedReads(m, n)
 	}
+	rowBytes := e
+	if op.Mixed() {
+		rowBytes = float64(op.Args[1].Type.DType.Size())
+	}
 	// B is written once.
-	bytes = e * (c.rowPasses(op)/float64(n) + (1+reads)/float64(m))
+	bytes = float64(rowBytes*c.rowPasses(op)/float64(n)) + float64(e*(1+reads)/float64(m))
 	return rate, padding, bytes
 }
 
@@ -146,7 +153,7 @@ func contractRate(t *target.Machine, op *ir.Op) (rate float64, matrix bool) {
 // sides is how many rows and columns a product has in a block.
 func (c at) sides(op *ir.Op) (rows, columns int64) {
 	rows, columns = c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
-	if c.columnsOf(op) == 0 && c.target.Has(target.Wgmma) && c.wgmma != block.WgmmaNever {
+	if op.Mixed() || c.columnsOf(op) == 0 && c.target.Has(target.Wgmma) && c.wgmma != block.WgmmaNever {
 		return columns, rows
 	}
 	return rows, columns

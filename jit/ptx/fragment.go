@@ -119,7 +119,11 @@ func (k *kernel) packFragment(c *block.Product, arg int, l layout.Layout, values
 				scale *= 2
 			}
 		}
-		elements = append(elements, values[r])
+		x := values[r]
+		if from := c.Op.Args[arg].Type.DType; from.IsInt() && c.Element(arg).IsFloat() {
+			x = elem.Cast(k.a, from, c.Element(arg), x)
+		}
+		elements = append(elements, x)
 	}
 	if c.MMA.InRegister == 0 {
 		return elements
@@ -247,8 +251,13 @@ func (k *kernel) clear(t *sharedTile) {
 
 // matrices reads fragments by ldmatrix; nil when the tile does not lie as that needs.
 func (k *kernel) matrices(c *block.Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
-	if c.Across(arg) {
+	switch {
+	case arg == c.A && c.Op.Mixed():
+		return k.loadMixed(c, t)
+	case c.Across(arg):
 		return k.loadAcross(c, arg, t)
+	case arg == c.B && c.Fours() && t.Contiguous() == c.K[0]:
+		return k.loadFours(c, t)
 	}
 	m := c.Matrices(arg, &t.Tile)
 	if m == nil {

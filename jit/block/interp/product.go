@@ -335,9 +335,12 @@ func (s *side) line(i int) line {
 	var xs line
 	for _, at := range s.deep {
 		c := s.o.element(spot{first.row + at.row, first.column + at.column}, s.what)
-		if s.float {
+		switch {
+		case s.float && s.o.value.Type.DType.IsInt(): // of a product of two types
+			xs.floats = append(xs.floats, float64(c.Int))
+		case s.float:
 			xs.floats = append(xs.floats, s.round(c.Float))
-		} else {
+		default:
 			xs.ints = append(xs.ints, c.Int)
 		}
 	}
