@@ -147,6 +147,7 @@ const (
 	familyHead        = "head, bf16"
 	familyTF32        = "f32 (tf32) linear"
 	familyNarrow      = "f8 and int8 products"
+	familyWeights     = "linear, weights of 8 bits"
 	familySkinny      = "skinny linear"
 	familyAttention   = "causal attention"
 	familyRows        = "rows"
@@ -225,6 +226,12 @@ func language() (all []Workload) {
 			of(familyNarrow, "fp8_matmul", lang.BF16, "MKN", m, k, c).products(m, k, c).bytes(m*k+k*c+2*m*c+4*(m+c)),
 			of(familyNarrow, "fp8_matmul_fast", lang.BF16, "MKN", m, k, c).products(m, k, c).bytes(m*k+k*c+2*m*c+4*(m+c)),
 			of(familyNarrow, "int8_matmul", lang.BF16, "MKN", m, k, c).products(m, k, c).bytes(m*k+k*c+2*m*c+4*(m+c)).integers("x", eight).integers("w", eight))
+	}
+	for _, n := range [][3]int64{{8192, 4096, 4096}, {1024, 4096, 4096}, {256, 4096, 4096}, {64, 8192, 8192}, {16, 8192, 8192}, {1, 8192, 8192}} {
+		m, k, c := n[0], n[1], n[2]
+		all = append(all,
+			of(familyWeights, "int8_linear", lang.BF16, "MKN", m, k, c).products(m, k, c).bytes(2*m*k+k*c+2*m*c+4*c).integers("w", Integers{Low: -127, High: 128}),
+			of(familyWeights, "fp8_linear", lang.BF16, "MKN", m, k, c).products(m, k, c).bytes(2*m*k+k*c+2*m*c+4*c))
 	}
 	return all
 }

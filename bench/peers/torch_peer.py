@@ -78,6 +78,15 @@ def int8_matmul(a):
     return {"_int_mm": lambda: scaled(w), "_int_mm of columns": lambda: scaled(columns), "_int_mm, compiled": lambda: compiled(w), "_int_mm of columns, compiled": lambda: compiled(columns)}
 
 
+def int8_linear(a):  # weights are widened on their way, or, compiled, where they are multiplied
+    x, w, s = a["x"], a["w"], a["sw"]
+    return both(lambda: (F.linear(x, w.to(x.dtype)).float() * s).to(x.dtype))
+
+
+def fp8_linear(a):
+    return int8_linear(a)
+
+
 def batched_matmul(a):
     return {"bmm": lambda: torch.bmm(a["a"], a["b"])}
 
@@ -349,7 +358,7 @@ def csr_product(a):
 
 
 KERNELS = [
-    linear, linear_bias, linear_gelu, relu_linear, head, softmax_linear, fp8_matmul, fp8_matmul_fast, int8_matmul, batched_matmul, grouped_linear, product_of_transposed,
+    linear, linear_bias, linear_gelu, relu_linear, head, softmax_linear, fp8_matmul, fp8_matmul_fast, int8_matmul, int8_linear, fp8_linear, batched_matmul, grouped_linear, product_of_transposed,
     product_with_transposed, attention, layernorm, add_layernorm, rmsnorm, softmax, l2norm, cross_entropy, row_sum, column_sum, middle_max,
     row_argmax, squares_of_rows, squared_error, gelu_map, swiglu, relu_of, sigmoid_of, tanh_of, softplus_of, twice_and_one, by_root, batchnorm,
     stencil5, transpose, transpose3, transpose_acb, transpose_bac, transpose_cba, conv3x3, conv3x3_last, conv1x1, conv1x1_last, depthwise, depthwise_last, max_pool, resize_twice, bilinear_twice, nearest, top50,

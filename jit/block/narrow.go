@@ -9,7 +9,7 @@ import (
 )
 
 // This file finds operands of 8 bits that wgmma takes only, or takes better, in another form. Floats whose sums are to be those of f32 are multiplied as f16,
-// which wgmma does not make of what it reads: both operands are to lie as f16 before the product, which then is one of f16 in every respect. Other operands
+// which wgmma does not make of what it reads: one of the operands is to lie as f16 before the product, which threads widen the other for (see pass `mix`). Other operands
 // of 8 bits, integers and the floats of a kernel that permits approximations, wgmma reads from shared memory where they lie along the depth; one that
 // lies across it goes through registers, and is to be turned.
 
@@ -43,7 +43,7 @@ func loadsBytes(op *ir.Op) bool {
 	return true
 }
 
-// widened are both operands of a product of floats as f16, where boxes can bring them then and nothing but products reads them.
+// widened are both operands of a product of floats as f16, where boxes can bring them then and nothing but products reads them: one of the two is enough.
 func widened(f *ir.Func, op *ir.Op) (both []Relayout) {
 	for _, v := range op.Args[:2] {
 		wide := *aligned(v.Def.Tensor)

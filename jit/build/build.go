@@ -412,6 +412,9 @@ func (b *builder) apply(x *typed.Apply) *ir.Value {
 	if r := x.Op.Row().Rule; r == lang.RuleSum || r == lang.RuleMean {
 		args[0] = b.summand(args[0])
 	}
+	if x.Op == lang.OpMul || x.Op.Row().Group == lang.GroupContract {
+		b.widenBeside(args[:2])
+	}
 	op := &ir.Op{Code: x.Op, Args: args, Axes: b.mapAxes(x.Axes), Over: b.mapAxes(x.Over)}
 	if x.Axis != nil {
 		op.Axis = b.axes[x.Axis]
@@ -426,6 +429,15 @@ func (b *builder) apply(x *typed.Apply) *ir.Value {
 		op.Precision = b.precision
 	}
 	return b.moved(b.Emit(op)[0], x.Axis)
+}
+
+// widenBeside widens the factor of 8 bits of a product whose other one lies as 16 bits, though both are of 8 in the source: a launch before has made a copy (spec.Layout.As).
+func (b *builder) widenBeside(factors []*ir.Value) {
+	for i, v := range factors {
+		if wide := factors[1-i].Type.DType; ir.Mixes(wide, v.Type.DType) {
+			factors[i] = b.Cast(v, wide)
+		}
+	}
 }
 
 func (b *builder) mapAxes(axes []*typed.Axis) []*ir.Axis {

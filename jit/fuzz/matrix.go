@@ -17,6 +17,9 @@ var matrixTypes = []lang.DType{lang.F16, lang.F16, lang.F16, lang.BF16, lang.BF1
 // productTypes are those that wgmma multiplies.
 var productTypes = []lang.DType{lang.F16, lang.F16, lang.BF16, lang.BF16, lang.BF16, lang.F32, lang.F32, lang.I8, lang.U8, lang.F8E4M3, lang.F8E5M2}
 
+// widenedChance is how often of a hundred times an operand of 16 bits is one of 8 that is widened, as weights are.
+const widenedChance = 20
+
 func (g *generator) matrixKernel() string {
 	g.dims, g.matrix = []string{"M", "N", "K"}, true
 	e, pinned, converted := concrete(pick(g.r, matrixTypes...)), 25, 15
@@ -58,8 +61,11 @@ func (g *generator) matrixKernel() string {
 			index, dims = append(index, x.name), append(dims, x.dim)
 		}
 		from := e
-		if g.chance(converted) {
+		switch {
+		case g.chance(converted):
 			from = concrete(pick(g.r, lang.F32, lang.I8, lang.BF16))
+		case (e.d == lang.F16 || e.d == lang.BF16) && g.chance(widenedChance):
+			from = concrete(pick(g.r, lang.I8, lang.I8, lang.U8, lang.F8E4M3, lang.F8E5M2))
 		}
 		text := g.tensor(from, dims).name + "[" + strings.Join(index, ", ") + "]"
 		switch {

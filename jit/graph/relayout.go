@@ -202,10 +202,9 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 	}
 	anew, judged := block.Relayouts(f), false
 	if len(anew) == 0 && (asked == relayoutAlways || s.Vary == nil && !s.Debug) {
-		anew, judged = append(block.Narrow(f, t), block.Misaligned(f)...), true
+		anew, judged = append(oneWidened(block.Narrow(f, t), sizeOf), block.Misaligned(f)...), true
 	}
 	var found []relaid
-	whole := true // operands that are to have another type all have it, or none
 	for _, r := range anew {
 		place := operands[slices.Index(f.Tensors, r.Tensor)]
 		if slices.ContainsFunc(found, func(r relaid) bool { return r.place == place }) {
@@ -213,15 +212,27 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 		}
 		o := all[place]
 		if r.As.IsValid() && !slices.Contains(retyped, r.Tensor) || o.Of != s || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(&r, t, sizeOf) {
-			whole = whole && !r.As.IsValid()
 			continue
 		}
 		found = append(found, relaid{place, slices.Index(spec.Params(s.Kernel), o.Param), r.Order, r.As, judged})
 	}
-	if !whole {
-		found = slices.DeleteFunc(found, func(r relaid) bool { return r.as.IsValid() })
-	}
 	return found
+}
+
+// oneWidened keeps, of the two operands of a product that may have another type, the one with fewer elements: beside it the product takes the other as it lies.
+func oneWidened(anew []block.Relayout, sizeOf func(*ir.Dim) float64) []block.Relayout {
+	elements := func(r block.Relayout) float64 {
+		n := 1.0
+		for _, d := range r.Tensor.Shape {
+			n *= sizeOf(d)
+		}
+		return n
+	}
+	return slices.DeleteFunc(slices.Clone(anew), func(r block.Relayout) bool {
+		return r.As.IsValid() && slices.ContainsFunc(anew, func(o block.Relayout) bool {
+			return o.As.IsValid() && o.Product == r.Product && o.Tensor != r.Tensor && (elements(o) < elements(r) || elements(o) == elements(r) && o.Tensor == o.Product.Args[0].Def.Tensor)
+		})
+	})
 }
 
 // relayoutPays reports a product that takes longer with its operand as it lies than the copy does, as far as can be said without a plan.

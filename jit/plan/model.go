@@ -98,6 +98,8 @@ type model struct {
 	// ofBytes: all are of elements of 8 bits.
 	products          int
 	stepwise, ofBytes bool
+	// mixed reports one of two types.
+	mixed bool
 	// contracts reports a contraction; pipelined, in a loop, whose loads can run ahead.
 	contracts, pipelined bool
 }
@@ -269,6 +271,7 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, loops []*ir.Op) {
 	m.contracts = true
 	m.products++
 	m.ofBytes = (m.ofBytes || m.products == 1) && x.DType.Bits() == 8 && y.DType.Bits() == 8
+	m.mixed = m.mixed || op.Mixed()
 	m.stepwise = m.stepwise || block.F8(m.f, op, m.target)
 	if roles, ok := block.WgmmaRoles(op); ok {
 		m.roles[op] = roles

@@ -27,6 +27,10 @@ const turnedColumns, turnedTwice = 128, 1.2
 // 128 columns than by 256 (an H200: 1024 x 4096 x 4096 of bf16 48.4 and 47.3 us, of f16 that a launch before has made of f8 73.4 and 64.9 with that launch; with depths up to 2,048 they are equal).
 const columnsTaken, mostColumns = 9, 256
 
+// columnsWidened is that of rows of 8 bits that threads widen for columns of 16 (an H200, 8192 x 4096 x 4096 of bf16 and i8, by two warpgroups: with 256 columns 342 us, with 128 419 and 413, of f8 337, 365 and
+// 387; 256 rows by 64 columns 24.5 and 22.4).
+const columnsWidened = 50
+
 // turnedRate is how many times the rate with turnedColumns columns rows of bytes have that threads turn. Where each step begins a sum anew, no more columns than those have been
 // seen to be faster (176 and 192 are slower).
 func (c at) turnedRate(columns int64) float64 {
@@ -65,13 +69,14 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 			e /= loadedClock
 		}
 		if d.Bits() == 16 && n <= mostColumns && c.products == 1 {
-			rate /= 1 + float64(columnsTaken*(1/float64(n)-1.0/mostColumns))
+			taken := float64(columnsTaken)
+			if op.Mixed() {
+				taken = columnsWidened
+			}
+			rate /= 1 + float64(taken*(1/float64(n)-1.0/mostColumns))
 		}
 		if d.Bits() == 8 && c.roles[op].Across {
 			rate *= t.Turned8 * c.turnedRate(n)
-		}
-		if op.Mixed() {
-			rate *= t.Widened8
 		}
 	case t.Has(target.Wgmma) && d != lang.F64:
 		rows = wgmmaRows
@@ -299,6 +304,9 @@ func (c at) together(resident int64) float64 {
 	longer := float64(ceilDiv(c.blocks(), sms*resident)*resident) / float64(ceilDiv(c.blocks(), sms))
 	if alone := resident*int64(c.warps) < 4*warpgroupsBusy; alone && !c.teamIsEnough() {
 		longer /= c.target.OneWarpgroup
+		if c.mixed { // nor what it widens between its products
+			longer /= c.target.OneWarpgroup
+		}
 	}
 	if c.takesTurns() && c.fromRegisters() && c.columns() < teamColumns { // and few columns as well
 		longer /= c.target.OneWarpgroup

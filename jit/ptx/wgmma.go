@@ -84,10 +84,15 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 	}
 	x := k.operandsOfWgmma(c)
 	for group := range c.Groups {
-		if group > 0 {
+		// What is widened takes longer to be at hand than one group is under way. Beside two of them, one of which may be the last of the step before, a third has registers of its own.
+		early := c.Op.Mixed() && c.Groups > 2
+		if group > 0 && !early {
 			x.load(group)
 		}
 		k.startGroup(c, x, out, group)
+		if early && group < c.Groups-1 {
+			x.load(group + 1)
+		}
 		underWay := 0
 		if c.Overlapped || group < c.Groups-1 {
 			underWay = 1

@@ -69,8 +69,6 @@ type Rates struct {
 	MmaSync16, MmaSync32, OneWarpgroup float64
 	// Turned8 is the part of Tensor8 that wgmma reaches with rows of bytes that threads load from where they lie across the depth, and turn.
 	Turned8 float64
-	// Widened8 is the part of Tensor16 that wgmma reaches with rows of bytes that threads widen.
-	Widened8 float64
 	// Clock is the rate of the multiprocessors in cycles a second.
 	Clock float64
 }

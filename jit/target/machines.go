@@ -43,7 +43,7 @@ var machines = []Machine{
 		Limits: Limits{SMs: 132, SharedPerBlock: 232448, RegistersPerSM: 65536, WarpsPerBlock: 32, ThreadsPerSM: 2048, BlocksPerSM: 32, Groups: 8, L2Size: 60 << 20},
 		Rates: Rates{
 			DRAM: 4.28e12, L2: 7e12, L2Boxes: 12.5e12, Tensor8: 1600e12, Tensor16: 800e12, Tensor32: 430e12, Tensor64: 67e12, FMA32: 67e12,
-			MmaSync16: 0.5, MmaSync32: 0.4, OneWarpgroup: 0.88, Turned8: 0.7, Widened8: 0.8, Clock: 1.98e9,
+			MmaSync16: 0.5, MmaSync32: 0.4, OneWarpgroup: 0.88, Turned8: 0.7, Clock: 1.98e9,
 		},
 		Times: gpuTimes.launchedIn(2.1e-6).behindOthers(1.1e-6),
 	},

@@ -1,6 +1,8 @@
 package elem
 
 import (
+	"math"
+
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
@@ -76,7 +78,11 @@ func intToFloat(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	switch {
 	case to == lang.F64:
 		return a.Op(asm.F64, "cvt.rn.f64"+s, x)
-	case to == lang.F32 || from.Bits() <= 16: // exact in f32
+	case from.Bits() <= 16: // as what it adds to 1.5 * 2^23, whose last bit counts as 1: machines convert a sixteenth as fast as they add
+		const base = 1.5 * (1 << 23)
+		sum := a.Op(asm.B32, "add.s32", x, asm.Int(math.Float32bits(base)))
+		return roundTo(a, to, a.Op(asm.F32, "sub.f32", a.Op(asm.F32, "mov.b32", sum), asm.Float32(base)))
+	case to == lang.F32:
 		return roundTo(a, to, a.Op(asm.F32, "cvt.rn.f32"+s, x))
 	}
 	// Truncated to f32 and, where that lost something, made odd.

@@ -185,6 +185,22 @@ func decodeOp(n []string, o []int) (func(v []uint64), error) {
 			return oneInt(o, func(a uint64) uint64 { return a ^ 1 }), nil
 		}
 		return nil, unknown
+	case "f16x2", "bf16x2":
+		half, err := decodeOp(append(slices.Clone(n[:len(n)-1]), strings.TrimSuffix(typ, "x2")), o)
+		if err != nil {
+			return nil, err
+		}
+		return func(v []uint64) { // the upper halves, then the lower
+			before := slices.Clone(v)
+			for _, r := range o[1:] {
+				v[r] = before[r] >> 16
+			}
+			half(v)
+			upper := v[o[0]]
+			copy(v, before)
+			half(v)
+			v[o[0]] |= upper << 16
+		}, nil
 	case "f16", "bf16":
 		d := map[string]lang.DType{"f16": lang.F16, "bf16": lang.BF16}[typ]
 		if n[0] != "fma" {
@@ -521,10 +537,11 @@ func decodeInt(n []string, o []int, typ string, unknown error) (func(v []uint64)
 			all, r := v[a]&0xffffffff|v[b]<<32, uint64(0)
 			for i := 0; i < 4; i++ {
 				sel := v[c] >> (4 * i) & 0xf
-				if sel > 7 {
-					panic("sign mode of prmt")
+				one := all >> (8 * (sel & 7)) & 0xff
+				if sel > 7 { // its sign, eight times
+					one = one >> 7 * 0xff
 				}
-				r |= all >> (8 * sel) & 0xff << (8 * i)
+				r |= one << (8 * i)
 			}
 			v[d] = r
 		}, nil

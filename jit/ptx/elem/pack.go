@@ -241,7 +241,8 @@ func decode(a *asm.Builder, d lang.DType, w asm.Reg, i int) asm.Reg {
 	}
 	switch d {
 	case lang.I8:
-		return a.Op(asm.B32, "bfe.s32", w, asm.Int(8*i), asm.Int(8))
+		const sign = 8 // of a byte, in place of the byte
+		return a.Op(asm.B32, "prmt.b32", w, asm.Int(0), asm.Int(i|(sign|i)<<4|(sign|i)<<8|(sign|i)<<12))
 	case lang.F8E5M2: // the upper byte of an f16
 		h := a.Op(asm.B32, "prmt.b32", w, asm.Int(0), asm.Int(0x0004|i<<4))
 		return a.Op(asm.F32, "cvt.f32.f16", a.Op(asm.B16, "cvt.u16.u32", h))

@@ -41,13 +41,13 @@ func widenBytes(a *asm.Builder, from, to lang.DType, w asm.Reg, choices ...uint3
 	constant := func(half uint32) asm.Reg { return a.Op(asm.B32, "mov.b32", pair(half)) }
 	var out []asm.Reg
 	if to == lang.F16 {
-		const power, offset = 0x6400, 0x6480 // 1024, 1024 + 128
-		taken := constant(power)
+		const one, power, minusPower, minusOffset = 0x3c00, 0x6400, 0xe400, 0xe480 // 1, 1024, -1024, -(1024 + 128)
+		taken := constant(minusPower)
 		if from.IsSigned() { // counted from -128
-			w, taken = a.Op(asm.B32, "xor.b32", w, pair(0x8080)), constant(offset)
+			w, taken = a.Op(asm.B32, "xor.b32", w, pair(0x8080)), constant(minusOffset)
 		}
 		for _, choice := range choices {
-			out = append(out, a.Op(asm.B32, "sub.f16x2", a.Op(asm.B32, "prmt.b32", w, pair(power|power>>8), asm.Int(choice)), taken))
+			out = append(out, a.Op(asm.B32, "fma.rn.f16x2", a.Op(asm.B32, "prmt.b32", w, pair(power|power>>8), asm.Int(choice)), constant(one), taken))
 		}
 		return out[0], out[1]
 	}
