@@ -266,7 +266,11 @@ func (p *Program) fragmentTile(c *Product, arg int) *Tile {
 	for i, a := range axes {
 		ext[i] = l.Physical(a)
 	}
-	return NewTile(c.InShared(arg), axes, ext, true)
+	t := NewTile(c.InShared(arg), axes, ext, true)
+	if c.Op.Mixed() { // a step has as many positions of the wider operand as fill whole lines of the narrower: boxes bring them by panels
+		t.panel()
+	}
+	return t
 }
 
 // wgmmaTile has rows of up to 128 bytes, in panels, with the swizzle that the descriptors of wgmma name. Rows or columns of

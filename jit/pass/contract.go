@@ -23,7 +23,10 @@ import (
 var contract = Pass{
 	Name: "contract",
 	Doc:  "finds contractions: sums of products, and loops that only accumulate one",
-	Run: func(f *ir.Func, _ *Options) (bool, error) {
+	Run: func(f *ir.Func, o *Options) (bool, error) {
+		if len(o.Chunks) > 0 || o.Recompute { // found before: what `matvec` made of one stays products and sums
+			return false, nil
+		}
 		liveness(f).sweep(f.Body) // loops are recognised by what is live in them
 		changed := rewrite(f, func(b *ir.Builder, op *ir.Op) ([]*ir.Value, bool) {
 			for _, find := range []func(*ir.Builder, *ir.Op) *ir.Value{sumOfProducts, addOfDot, ofNarrowFactors} {

@@ -84,7 +84,7 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 	}
 	if _, pinned := pins["stages"]; !pinned && f.Hints["stages"] == 0 && m.canPipeline() {
 		stages = []int{pipelineStages, pipelineStages + 1, pipelineStages - 1}
-		if m.ofBytes {
+		if m.ofBytes || m.mixed {
 			stages = append(stages, bytesStages...)
 		} else {
 			stages = append(stages, deepStages...)

@@ -93,6 +93,9 @@ func (c at) stepTime(steps, busy float64) float64 {
 	}
 	if c.stages > 1 && steps > 0 {
 		step = t.StepOverhead
+		if c.mixed && c.columns() < mostColumns { // nothing hides that the first rows of a step are widened
+			step += firstWidened
+		}
 		// A stage is under way while it is loaded and while it is used, one is still being read: where the
 		// others do not cover a load, each step waits.
 		used := busy / steps
@@ -111,6 +114,10 @@ func (c at) stepTime(steps, busy float64) float64 {
 	}
 	return step
 }
+
+// firstWidened is how long the matrix unit waits for that (an H200, of bf16 and i8: 256x4096x4096 by 128 x 64 22.3 us in steps of 128 and 24.3 of 64, 64x8192x8192 by 64 x 64 28.7 and 30.5 us in
+// steps of 256 and 128, 16x8192x8192 25.1, 26.3 and 29.2 us in steps of 256, 128 and 64).
+const firstWidened = 50e-9
 
 // oneEach reports products by warpgroups that give multiprocessors one tile and none of them two: nothing else covers what a block waits for. Where fewer than half of them have
 // one, it is so of f32, whose depth is too short to be shared (an H200, 256x768x768 by 48 tiles of 64x64: 10.0 us with 8 stages of 32, 11.1 with 3 of 128), and of launches that begin

@@ -29,7 +29,7 @@ const columnsTaken, mostColumns = 9, 256
 
 // columnsWidened is that of rows of 8 bits that threads widen for columns of 16 (an H200, 8192 x 4096 x 4096 of bf16 and i8, by two warpgroups: with 256 columns 342 us, with 128 419 and 413, of f8 337, 365 and
 // 387; 256 rows by 64 columns 24.5 and 22.4).
-const columnsWidened = 50
+const columnsWidened = 60
 
 // turnedRate is how many times the rate with turnedColumns columns rows of bytes have that threads turn. Where each step begins a sum anew, no more columns than those have been
 // seen to be faster (176 and 192 are slower).
@@ -39,6 +39,24 @@ func (c at) turnedRate(columns int64) float64 {
 		return min(n, 1)
 	}
 	return min(n, 1+float64((turnedTwice-1)*min(n-1, 1)))
+}
+
+// widenedInWarps is the part of its rate that mma.sync reaches where warps widen both operands, floats of 8 bits (an H200, 64x8192x8192: 35.6 us where 26.3 were predicted at the whole rate).
+const widenedInWarps = 0.7
+
+// wideningCycles is what it takes a thread to widen an element of a product of two types by mma.sync, its share of four schedulers in cycles (an H200, 16x8192x8192 of bf16 and i8, 64 columns a block: by
+// four warps, each of which widens rows of its own, 29.3 us, by eight, of which two widen the same, 32.7).
+const wideningCycles = 4.0
+
+// widening is the time in which warps widen what a product of two types takes, by mma.sync, of as many multiplications; full is the part of the machine that is busy.
+func (c at) widening(op *ir.Op, n, full float64) float64 {
+	if !op.Mixed() || c.byWarpgroups(op) {
+		return 0
+	}
+	rows, columns := c.sides(op)
+	all := c.warps & -c.warps
+	same := all / block.RowWarps(int(ceilDiv(rows, 16)), int(ceilDiv(columns, 8)), all)
+	return n / float64(columns) * float64(same) * wideningCycles / (full * float64(c.target.Lanes) * c.target.Clock)
 }
 
 // contract gives, for a contraction, its FLOP/s, by how much padding makes it
@@ -80,6 +98,9 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 		}
 	case t.Has(target.Wgmma) && d != lang.F64:
 		rows = wgmmaRows
+		if block.Widens(op, *t) {
+			rate *= widenedInWarps
+		}
 		switch {
 		case d == lang.F32:
 			rate *= t.MmaSync32

@@ -146,7 +146,7 @@ func (s *search) visit(extent []int64) rank {
 		for _, st := range s.stages {
 			for _, n := range s.parts {
 				c := at{s.model, candidate{extent: extent, warps: w, stages: st, sharers: n}}
-				if len(s.stages) > 1 && !s.ofBytes && slices.Contains(deepStages, st) && !c.coversNothing() || !c.inOrder() || !c.spreads() || n > 1 && len(s.parts) > 1 && c.gainsNothing() {
+				if len(s.stages) > 1 && !s.ofBytes && !s.mixed && slices.Contains(deepStages, st) && !c.coversNothing() || !c.inOrder() || !c.spreads() || n > 1 && len(s.parts) > 1 && c.gainsNothing() {
 					continue
 				}
 				for _, c.persist = range s.persists {

@@ -47,7 +47,7 @@ const unknownSize = 1024
 var (
 	contractExtents = []int64{16, 32, 64, 128, 192, 256}
 	contractSteps   = []int64{16, 32, 64, 128}
-	summedSteps     = []int64{16, 32, 64, 128, 256} // of sums that each step begins anew: the fewer the better
+	fewSteps        = []int64{16, 32, 64, 128, 256} // of products of which each step begins a sum anew, or to widen rows: the fewer the better
 	cpuExtents      = []int64{1, 4, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384}
 	cpuContract     = []int64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 )
@@ -186,8 +186,8 @@ func (m *model) open(i int) []int64 {
 		vs = powersOfTwo(1, contractSteps[len(contractSteps)-1])
 	case m.fine && m.matrix[i]:
 		vs = powersOfTwo(1, contractExtents[len(contractExtents)-1])
-	case m.contracted[i] && m.stepwise:
-		vs = summedSteps
+	case m.contracted[i] && (m.stepwise || m.mixed):
+		vs = fewSteps
 	case m.contracted[i]:
 		vs = contractSteps
 	case m.matrix[i] && m.manyMatrixAxes():
@@ -311,8 +311,8 @@ func (m *model) chunks(i int) []int64 {
 			vs = powersOfTwo(1, easyTile)
 		case m.contracted[i] && (m.fine || m.together[i]): // only their product has to fill an instruction
 			vs = powersOfTwo(1, contractSteps[len(contractSteps)-1])
-		case m.contracted[i] && m.stepwise:
-			vs = summedSteps
+		case m.contracted[i] && (m.stepwise || m.mixed):
+			vs = fewSteps
 		case m.contracted[i]:
 			vs = contractSteps
 		case !m.target.IsGPU():
