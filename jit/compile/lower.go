@@ -121,7 +121,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 	}
 	pins := pinsOf(s, target.Name)
 	// Verifying costs microseconds and turns a bad pass into an error that names it.
-	if err := pass.Run(f, pass.Options{Verify: true, Mix: mixes(target), Dump: with.dump}); err != nil {
+	if err := pass.Run(f, pass.Options{Verify: true, Matrix: hasMatrixUnit(target), Dump: with.dump}); err != nil {
 		var split *pass.SplitError
 		if errors.As(err, &split) {
 			return nil, p.explain(s.Kernel, pins, nil, err)
@@ -177,8 +177,8 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 	return l, nil
 }
 
-// mixes reports a machine whose matrix unit has its operands from the registers of threads, which widen what they read for it.
-func mixes(t target.Machine) bool { return t.Has(target.MmaSync) }
+// hasMatrixUnit reports a machine with a matrix unit, which takes operands from the registers of threads.
+func hasMatrixUnit(t target.Machine) bool { return t.Has(target.MmaSync) }
 
 // halve makes of a whole kernel the half that a launch computes.
 func halve(s *spec.Spec, f *ir.Func, t target.Machine, with lowering) error {
@@ -191,7 +191,7 @@ func halve(s *spec.Spec, f *ir.Func, t target.Machine, with lowering) error {
 	default:
 		h.Front(f)
 	}
-	if err := pass.Run(f, pass.Options{Verify: true, Mix: mixes(t), Dump: with.dump}); err != nil {
+	if err := pass.Run(f, pass.Options{Verify: true, Matrix: hasMatrixUnit(t), Dump: with.dump}); err != nil {
 		return asBug("passes", err)
 	}
 	return nil

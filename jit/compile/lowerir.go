@@ -49,7 +49,7 @@ func LowerIR(f *ir.Func, target target.Machine, sizes, pins map[string]int64, lo
 		stage = "plan"
 		l, err = asItIs(f, target, size, pins)
 	} else {
-		if err := pass.Run(f, pass.Options{Verify: true, Mix: mixes(target), Dump: logs.Dump()}); err != nil {
+		if err := pass.Run(f, pass.Options{Verify: true, Matrix: hasMatrixUnit(target), Dump: logs.Dump()}); err != nil {
 			return nil, err
 		}
 		logs.Print(log.IR, f.Name, f.String)

@@ -143,7 +143,7 @@ func summed(f *ir.Func) bool {
 // compiler to say.
 func builtOf(s *spec.Spec, t target.Machine, kind func(*ir.Func) bool) (*ir.Func, *spec.LaunchDims) {
 	f, dims, err := build.Kernel(s.Whole(), t.Name)
-	if err != nil || !kind(f) || pass.Run(f, pass.Options{Mix: t.Has(target.MmaSync)}) != nil {
+	if err != nil || !kind(f) || pass.Run(f, pass.Options{Matrix: t.Has(target.MmaSync)}) != nil {
 		return nil, nil
 	}
 	return f, dims

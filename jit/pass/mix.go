@@ -15,7 +15,7 @@ var mix = Pass{
 	Name: "mix",
 	Doc:  "has contractions take numbers of 8 bits as they lie, where they were widened for it and the machine asks for that",
 	Run: func(f *ir.Func, o *Options) (bool, error) {
-		if !o.Mix || chained(f) {
+		if !o.Matrix || chained(f) {
 			return false, nil
 		}
 		uses := map[*ir.Value]int{}
@@ -48,7 +48,7 @@ var mix = Pass{
 		}
 		return changed, nil
 	},
-	Mix: true,
+	Matrix: true,
 	Before: `kernel @k {
   dim M = ?
   dim K = 64

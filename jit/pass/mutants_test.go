@@ -258,7 +258,7 @@ func TestMatvecOfShortFormatsOnly(t *testing.T) {
 		}
 		f, err := ir.Parse("k", text)
 		require.NoError(t, err, d)
-		changed, err := p.Run(f, &Options{Few: p.Few, Ranges: p.Ranges, Mix: p.Mix})
+		changed, err := p.Run(f, &Options{Few: p.Few, Ranges: p.Ranges, Matrix: p.Matrix})
 		require.NoError(t, err, d)
 		assert.Equal(t, rewritten, changed, d)
 	}

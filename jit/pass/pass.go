@@ -33,7 +33,7 @@ type Pass struct {
 	// Few and Ranges are options of the example too.
 	Few    func(*ir.Axis) bool
 	Ranges bool
-	Mix    bool
+	Matrix bool
 }
 
 // Options says how Run works.
@@ -55,8 +55,8 @@ type Options struct {
 	Few func(*ir.Axis) bool
 	// Ranges has `ranges` give a block several ranges.
 	Ranges bool
-	// Mix has `mix` make contractions of two types.
-	Mix bool
+	// Matrix: the machine has a matrix unit, whose operands come ahead through shared memory and from registers; `mix` and `counted` are for such.
+	Matrix bool
 	// Skip names passes to leave out.
 	Skip map[string]bool
 }
@@ -66,7 +66,7 @@ var Extra []Pass
 
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return append([]Pass{fold, topk, sink, cse, licm, empty, contract, mix, matvec, ranges, dce, share, spill, stream, single, alike, keep, bounds, flatten, shifts}, Extra...)
+	return append([]Pass{fold, topk, sink, cse, licm, empty, contract, mix, counted, matvec, ranges, dce, share, spill, stream, single, alike, keep, bounds, flatten, shifts}, Extra...)
 }
 
 // Find gives a pass by name.

@@ -285,6 +285,9 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, loops []*ir.Op) {
 		m.matrix[m.place[a]] = true
 		m.pipelined = m.pipelined || a.Kind == ir.Loop
 	}
+	if n := len(loops); n > 0 && loops[n-1].Axis != nil && loops[n-1].Axis.Scalar { // a loop over numbers
+		m.pipelined = true
+	}
 	for _, v := range op.Args[:2] {
 		loaded := v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(b.Ops, v.Def)
 		constant := v.Def != nil && v.Def.Code == lang.OpLoad && v.Def.Tensor.Constant

@@ -83,7 +83,7 @@ func (c at) distinct(s step) float64 {
 		if slices.ContainsFunc(s.axes, func(j int) bool { r := c.f.Axes[j].Ranges; return r != nil && r.Of == a }) {
 			continue // each position along ranges is of one
 		}
-		if has && a.Kind != ir.Loop || a.Scalar && !slices.Contains(s.once, i) {
+		if has && a.Kind != ir.Loop || a.Scalar && a.Kind == ir.Grid && !slices.Contains(s.once, i) {
 			n *= float64(c.size[i])
 		}
 	}
