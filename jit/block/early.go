@@ -115,7 +115,7 @@ const stepRegisters = 64
 func (p *Program) loadFirst() {
 	for _, loops := range p.loops {
 		for _, loop := range loops {
-			if p.Pipelines[loop] == nil {
+			if x := p.Pipelines[loop]; x == nil || x.Overlap == nil && !x.Overlapped {
 				p.loadFirstIn(loop)
 			}
 		}
@@ -136,9 +136,9 @@ func (p *Program) loadFirstIn(loop *ir.Op) {
 			waited = true
 		case len(op.Blocks) > 0, op.Code.Row().Effect == lang.Writes:
 			return // blocks have loads and loops of their own, and what is written may be read
-		case op.Code == lang.OpLoad && !op.Result().Type.IsScalar() && !p.OnDemand(op):
+		case op.Code == lang.OpLoad && !op.Result().Type.IsScalar() && !p.OnDemand(op) && !p.runsAhead(loop, op):
 			words += p.Homes[op.Result()].Regs() * op.Tensor.DType.Size() / 4
-			if waited && op.Tensor.ReadOnly() && op.Else() == nil && knownBefore(p.Access(op), inside) {
+			if waited && op.Tensor.ReadOnly() && op.Else() == nil && knownBefore(p.Access(op), loop, inside) {
 				first = append(first, op)
 			}
 		}
@@ -158,14 +158,20 @@ func (p *Program) LoadedFirst(op *ir.Op) bool {
 	return false
 }
 
-// knownBefore reports indices that need nothing of what a step computes.
-func knownBefore(dims []DimAccess, inside map[*ir.Value]bool) bool {
+// runsAhead reports a load that a loop's copies bring.
+func (p *Program) runsAhead(loop, load *ir.Op) bool {
+	x := p.Pipelines[loop]
+	return x != nil && slices.ContainsFunc(x.Copies, func(c Copy) bool { return c.Load == load })
+}
+
+// knownBefore reports indices that need nothing of what a step computes but where it begins.
+func knownBefore(dims []DimAccess, loop *ir.Op, inside map[*ir.Value]bool) bool {
 	for _, d := range dims {
-		if d.Gather {
+		if d.Gather && (d.Index.Def == nil || inside[d.Index]) {
 			return false
 		}
 		for _, s := range d.Affine.Scalars {
-			if inside[s.Value] {
+			if inside[s.Value] && !ofStep(s.Value, loop) {
 				return false
 			}
 		}

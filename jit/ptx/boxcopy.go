@@ -9,6 +9,7 @@ import (
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
+	"tilec/lang"
 )
 
 // This file emits copies by the tensor memory accelerator: see Box.
@@ -20,6 +21,21 @@ func (k *kernel) provide(v *ir.Value) {
 	}
 	for _, x := range v.Def.Args {
 		k.provide(x)
+	}
+	k.hold(v, layout.Uniform(k.Warps), k.recompute(v.Def, layout.Uniform(k.Warps)))
+}
+
+// provideAnew computes a scalar that follows from where a step begins for the step that the axis stands at now, whatever is known of it for another.
+func (k *kernel) provideAnew(v *ir.Value) {
+	switch {
+	case len(k.scope.values[v]) > 0:
+		return
+	case v.Def.Code == lang.OpConst:
+		k.provide(v)
+		return
+	}
+	for _, x := range v.Def.Args {
+		k.provideAnew(x)
 	}
 	k.hold(v, layout.Uniform(k.Warps), k.recompute(v.Def, layout.Uniform(k.Warps)))
 }

@@ -194,10 +194,16 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 		step = op.Axis.Extent
 		k.enter(op.Axis, position, hi, full)
 	}
+	first := k.First[op]
+	if len(stages.items) > 0 { // beside the wait for the step's copies
+		k.provideFor(first)
+		k.emitAhead(first)
+	}
 	stages.next(position)
 	k.rowArrives(op, position)
-	first := k.First[op]
-	k.emitAhead(first)
+	if len(stages.items) == 0 {
+		k.emitAhead(first)
+	}
 	k.block(body)
 	for _, x := range first {
 		delete(k.emitted, x) // the loop's body may be written again
@@ -216,6 +222,17 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 	begin = a.Begin()
 	k.pop()
 	return begin
+}
+
+// provideFor computes the scalars in the indices of loads that stand before them now.
+func (k *kernel) provideFor(loads []*ir.Op) {
+	for _, op := range loads {
+		for _, d := range k.Access(op) {
+			for _, s := range d.Affine.Scalars {
+				k.provide(s.Value)
+			}
+		}
+	}
 }
 
 // enter sets where an axis stands: from start on, up to hi, or its whole extent.

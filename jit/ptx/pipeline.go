@@ -235,7 +235,11 @@ func (p *pipeline) provideScalars(ofStep bool) {
 	for _, x := range p.items {
 		for _, d := range p.k.Access(x.Load) {
 			for _, s := range d.Affine.Scalars {
-				if p.OfStep(s.Value) == ofStep {
+				switch {
+				case p.OfStep(s.Value) != ofStep:
+				case ofStep:
+					p.k.provideAnew(s.Value)
+				default:
 					p.k.provide(s.Value)
 				}
 			}

@@ -176,6 +176,13 @@ func (w *warp) step(op *ir.Op, r *ring, at, hi, step int64, carried []held) {
 		compute := func() {
 			w.rowArrives(op, at)
 			first := w.p().First[op]
+			if len(first) > 0 && r != nil { // whose places follow from where the step begins
+				for _, x := range body.Ops {
+					if len(x.Results) == 1 && r.OfStep(x.Result()) {
+						w.do(x)
+					}
+				}
+			}
 			for _, x := range first {
 				w.do(x)
 				w.emitted[x] = true

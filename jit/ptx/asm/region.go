@@ -134,6 +134,21 @@ func (a *Builder) Found(c Class, name string, src ...Operand) Reg {
 	return a.Op(c, name, src...)
 }
 
+// byteOf is one of the four bytes of a word.
+type byteOf struct {
+	word  Reg
+	place int
+}
+
+// IsByte says that a register has a byte of a word, given its place from the low end, extended.
+func (a *Builder) IsByte(r, word Reg, place int) { a.bytes[r] = byteOf{word, place} }
+
+// ByteOf is the word of which a register has a byte, and that byte's place; ok is false where nothing is known.
+func (a *Builder) ByteOf(r Reg) (word Reg, place int, ok bool) {
+	b, ok := a.bytes[r]
+	return b.word, b.place, ok
+}
+
 // insert puts a line at a point of the section.
 func (a *Builder) insert(at Point, l Line) {
 	code := append(*a.body, nil)

@@ -198,6 +198,9 @@ func unpack8(a *asm.Builder, d lang.DType, w asm.Reg) [4]asm.Reg {
 	}
 	for i := range out {
 		out[i] = decode(a, d, w, i)
+		if d.IsInt() {
+			a.IsByte(out[i], w, i)
+		}
 	}
 	return out
 }

@@ -55,3 +55,23 @@ func TestWidening(t *testing.T) {
 		}
 	}
 }
+
+// A byte of a word is the same number as a float of 32 bits, from whichever place.
+func TestBytesAsFloats(t *testing.T) {
+	t.Parallel()
+	for _, d := range []lang.DType{lang.I8, lang.U8} {
+		for place := range 4 {
+			p := assemble(t, 90, []asm.Class{asm.B32}, func(a *asm.Builder, in []asm.Reg) asm.Reg {
+				return Cast(a, d, lang.F32, unpack8(a, d, in[0])[place])
+			})
+			for u := range uint64(256) {
+				want := float32(u)
+				if d == lang.I8 {
+					want = float32(int8(u))
+				}
+				w := 0x7f80ff01&^(0xff<<(8*place)) | u<<(8*place)
+				require.Equal(t, want, fl(p.run(w)), "%s, byte %d of %#x", d, place, w)
+			}
+		}
+	}
+}
