@@ -1,0 +1,103 @@
+package pass
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// A scale for each 128 columns is loaded at `index(j) / 128`: of a block whose columns are all of one such group, each element loads the same. When the plan is chosen, and
+// such a quotient is one number, it is computed of where the block starts, and what lies there is loaded once.
+var uniform = Pass{
+	Name:    "uniform",
+	Doc:     "loads once what a block's positions have in common, where they are all of one part of an axis",
+	Planned: true,
+	Run: func(f *ir.Func, _ *Options) (bool, error) {
+		return rewrite(f, func(b *ir.Builder, op *ir.Op) ([]*ir.Value, bool) {
+			for _, find := range []func(*ir.Builder, *ir.Op) *ir.Value{partOfBlock, loadedOnce} {
+				if v := find(b, op); v != nil {
+					return []*ir.Value{v}, true
+				}
+			}
+			return nil, false
+		}), nil
+	},
+	Before: `kernel @k {
+  dim M = ?
+  dim N = 512
+  dim G = 4
+  tensor %x : in f32[M, N]
+  tensor %s : in f32[G]
+  tensor %y : out f32[M, N]
+  axis i : grid M by BM = 16
+  axis j : grid N by BN = 64
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = const 128 : i32
+  %3 = div %1, %2 : i32{j}
+  %4 = load %x[%0, %1] : f32{i, j}
+  %5 = load %s[%3] : f32{j}
+  %6 = mul %4, %5 : f32{i, j}
+  store %y[%0, %1] = %6
+}
+`,
+	After: `kernel @k {
+  dim M = ?
+  dim N = 512
+  dim G = 4
+  tensor %x : in f32[M, N]
+  tensor %s : in f32[G]
+  tensor %y : out f32[M, N]
+  axis i : grid M by BM = 16
+  axis j : grid N by BN = 64
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = const 128 : i32
+  %7 = start j : i32
+  %8 = div %7, %2 : i32
+  %9 = full %8 : i32{j}
+  %4 = load %x[%0, %1] : f32{i, j}
+  %10 = load %s[%8] : f32
+  %11 = full %10 : f32{j}
+  %6 = mul %4, %11 : f32{i, j}
+  store %y[%0, %1] = %6
+}
+`,
+}
+
+// partOfBlock is the quotient of a block's positions where that is one number: the divisor is a multiple of how many they are, of which where they start is one too.
+func partOfBlock(b *ir.Builder, op *ir.Op) *ir.Value {
+	if op.Code != lang.OpDiv && op.Code != lang.OpFloorDiv || op.Args[0].Def == nil || op.Args[0].Def.Code != lang.OpIndex {
+		return nil
+	}
+	a := op.Args[0].Def.Axis
+	n, ok := op.Args[1].IsConst()
+	if !ok || !op.Args[1].Type.IsScalar() || a.Kind != ir.Grid || a.Scalar || a.Ranges != nil || a.Extent < 1 || n.Int < 1 || n.Int%a.Extent != 0 || op.Args[0].Type.DType != a.Counts() {
+		return nil
+	}
+	part := b.Op(lang.OpDiv, b.Emit(&ir.Op{Code: lang.OpStart, Axis: a})[0], op.Args[1])
+	return b.Emit(&ir.Op{Code: lang.OpFull, Args: []*ir.Value{part}, Axes: slices.Clone(op.Result().Type.Axes)})[0]
+}
+
+// loadedOnce is what a load gives whose elements are all one.
+func loadedOnce(b *ir.Builder, op *ir.Op) *ir.Value {
+	if op.Code != lang.OpLoad || op.Result().Type.IsScalar() || op.Else() != nil && !op.Else().Type.IsScalar() {
+		return nil
+	}
+	args := slices.Clone(op.Args)
+	for i, v := range op.Indices() {
+		if v.Type.IsScalar() {
+			continue
+		}
+		if v.Def == nil || v.Def.Code != lang.OpFull || !v.Def.Args[0].Type.IsScalar() {
+			return nil
+		}
+		args[i] = v.Def.Args[0]
+	}
+	once := *op
+	once.Args, once.Results = args, nil
+	return b.Emit(&ir.Op{Code: lang.OpFull, Args: b.Emit(&once), Axes: slices.Clone(op.Result().Type.Axes)})[0]
+}
