@@ -7,20 +7,20 @@ import (
 	"tilec/lang"
 )
 
-// A scale for each 128 columns is loaded at `index(j) / 128`: of a block whose columns are all of one such group, each element loads the same. When the plan is chosen, and
-// such a quotient is one number, it is computed of where the block starts, and what lies there is loaded once.
+// A scale for each 128 columns is loaded at `index(j) / 128`: of a block whose columns are all of one such group, each element loads the same, and so does each position of a step of a loop.
+// When the plan is chosen, and such a quotient is one number, it is computed of where the block or the step starts, and what lies there is loaded once.
 var uniform = Pass{
 	Name:    "uniform",
-	Doc:     "loads once what a block's positions have in common, where they are all of one part of an axis",
+	Doc:     "loads once what the positions of a block or a step have in common, where they are all of one part of an axis",
 	Planned: true,
 	Run: func(f *ir.Func, _ *Options) (bool, error) {
+		whole := inWholeParts(f)
 		return rewrite(f, func(b *ir.Builder, op *ir.Op) ([]*ir.Value, bool) {
-			for _, find := range []func(*ir.Builder, *ir.Op) *ir.Value{partOfBlock, loadedOnce} {
-				if v := find(b, op); v != nil {
-					return []*ir.Value{v}, true
-				}
+			v := quotientOfStart(b, op, whole)
+			if v == nil {
+				v = loadedOnce(b, op)
 			}
-			return nil, false
+			return []*ir.Value{v}, v != nil
 		}), nil
 	},
 	Before: `kernel @k {
@@ -68,34 +68,50 @@ body:
 `,
 }
 
-// partOfBlock is the quotient of a block's positions where that is one number: the divisor is a multiple of how many they are, of which where they start is one too.
-func partOfBlock(b *ir.Builder, op *ir.Op) *ir.Value {
+// inWholeParts are the axes of which a block, or a step of a loop with a product, begins at a multiple of its extent.
+func inWholeParts(f *ir.Func) map[*ir.Axis]bool {
+	whole := map[*ir.Axis]bool{}
+	for _, a := range f.Axes {
+		whole[a] = a.Kind != ir.Whole && !a.Scalar && a.Ranges == nil && a.Split <= 1 && a.Extent >= 1
+	}
+	f.Walk(func(op *ir.Op) bool {
+		if isLoop(op) && op.Axis != nil && whole[op.Axis] {
+			lo, ok := knownInt(op.Args[0])
+			multiplies := slices.ContainsFunc(op.Blocks[0].Ops, func(x *ir.Op) bool { return x.Code.Row().Group == lang.GroupContract })
+			whole[op.Axis] = ok && lo%op.Axis.Extent == 0 && multiplies
+		}
+		return true
+	})
+	return whole
+}
+
+// quotientOfStart is the quotient of the positions of a block, or a step, where that is one number: the divisor is a multiple of how many they are.
+func quotientOfStart(b *ir.Builder, op *ir.Op, whole map[*ir.Axis]bool) *ir.Value {
 	if op.Code != lang.OpDiv && op.Code != lang.OpFloorDiv || op.Args[0].Def == nil || op.Args[0].Def.Code != lang.OpIndex {
 		return nil
 	}
 	a := op.Args[0].Def.Axis
 	n, ok := op.Args[1].IsConst()
-	if !ok || !op.Args[1].Type.IsScalar() || a.Kind != ir.Grid || a.Scalar || a.Ranges != nil || a.Extent < 1 || n.Int < 1 || n.Int%a.Extent != 0 || op.Args[0].Type.DType != a.Counts() {
+	if !ok || !op.Args[1].Type.IsScalar() || !whole[a] || n.Int < 1 || n.Int%a.Extent != 0 || op.Args[0].Type.DType != a.Counts() {
 		return nil
 	}
 	part := b.Op(lang.OpDiv, b.Emit(&ir.Op{Code: lang.OpStart, Axis: a})[0], op.Args[1])
 	return b.Emit(&ir.Op{Code: lang.OpFull, Args: []*ir.Value{part}, Axes: slices.Clone(op.Result().Type.Axes)})[0]
 }
 
-// loadedOnce is what a load gives whose elements are all one.
+// loadedOnce is what a load gives of which some index is one number, along whose axes all elements are one.
 func loadedOnce(b *ir.Builder, op *ir.Op) *ir.Value {
-	if op.Code != lang.OpLoad || op.Result().Type.IsScalar() || op.Else() != nil && !op.Else().Type.IsScalar() {
+	if op.Code != lang.OpLoad || op.Else() != nil && !op.Else().Type.IsScalar() {
 		return nil
 	}
-	args := slices.Clone(op.Args)
+	args, found := slices.Clone(op.Args), false
 	for i, v := range op.Indices() {
-		if v.Type.IsScalar() {
-			continue
+		if v.Def != nil && v.Def.Code == lang.OpFull && v.Def.Args[0].Type.IsScalar() {
+			args[i], found = v.Def.Args[0], true
 		}
-		if v.Def == nil || v.Def.Code != lang.OpFull || !v.Def.Args[0].Type.IsScalar() {
-			return nil
-		}
-		args[i] = v.Def.Args[0]
+	}
+	if !found {
+		return nil
 	}
 	once := *op
 	once.Args, once.Results = args, nil
