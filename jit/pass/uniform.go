@@ -14,13 +14,28 @@ var uniform = Pass{
 	Doc:     "loads once what the positions of a block or a step have in common, where they are all of one part of an axis",
 	Planned: true,
 	Run: func(f *ir.Func, _ *Options) (bool, error) {
-		whole := inWholeParts(f)
-		return rewrite(f, func(b *ir.Builder, op *ir.Op) ([]*ir.Value, bool) {
-			v := quotientOfStart(b, op, whole)
-			if v == nil {
-				v = loadedOnce(b, op)
+		whole, uses := inWholeParts(f), map[*ir.Value][]*ir.Op{}
+		f.Walk(func(op *ir.Op) bool {
+			for _, v := range op.Args {
+				uses[v] = append(uses[v], op)
 			}
-			return []*ir.Value{v}, v != nil
+			return true
+		})
+		apart := func(load *ir.Op) bool { // what a product takes is copied as it lies
+			return load.Code == lang.OpLoad && (load.Else() == nil || load.Else().Type.IsScalar()) &&
+				!slices.ContainsFunc(uses[load.Result()], func(op *ir.Op) bool { return op.Code.Row().Group == lang.GroupContract })
+		}
+		quotients := map[*ir.Value]bool{}
+		return rewrite(f, func(b *ir.Builder, op *ir.Op) ([]*ir.Value, bool) {
+			switch {
+			case isQuotient(op, whole) && !slices.ContainsFunc(uses[op.Result()], func(use *ir.Op) bool { return !apart(use) }):
+				v := ofStart(b, op)
+				quotients[v] = true
+				return []*ir.Value{v}, true
+			case op.Code == lang.OpLoad && apart(op) && slices.ContainsFunc(op.Indices(), func(v *ir.Value) bool { return quotients[v] }):
+				return []*ir.Value{loadedOnce(b, op, quotients)}, true
+			}
+			return nil, false
 		}), nil
 	},
 	Before: `kernel @k {
@@ -85,35 +100,30 @@ func inWholeParts(f *ir.Func) map[*ir.Axis]bool {
 	return whole
 }
 
-// quotientOfStart is the quotient of the positions of a block, or a step, where that is one number: the divisor is a multiple of how many they are.
-func quotientOfStart(b *ir.Builder, op *ir.Op, whole map[*ir.Axis]bool) *ir.Value {
+// isQuotient reports a quotient of the positions of a block, or a step, that is one number: the divisor is a multiple of how many they are.
+func isQuotient(op *ir.Op, whole map[*ir.Axis]bool) bool {
 	if op.Code != lang.OpDiv && op.Code != lang.OpFloorDiv || op.Args[0].Def == nil || op.Args[0].Def.Code != lang.OpIndex {
-		return nil
+		return false
 	}
 	a := op.Args[0].Def.Axis
 	n, ok := op.Args[1].IsConst()
-	if !ok || !op.Args[1].Type.IsScalar() || !whole[a] || n.Int < 1 || n.Int%a.Extent != 0 || op.Args[0].Type.DType != a.Counts() {
-		return nil
-	}
-	part := b.Op(lang.OpDiv, b.Emit(&ir.Op{Code: lang.OpStart, Axis: a})[0], op.Args[1])
+	return ok && op.Args[1].Type.IsScalar() && whole[a] && n.Int >= 1 && n.Int%a.Extent == 0 && op.Args[0].Type.DType == a.Counts()
+}
+
+// ofStart is such a quotient, of where the block or the step starts.
+func ofStart(b *ir.Builder, op *ir.Op) *ir.Value {
+	part := b.Op(lang.OpDiv, b.Emit(&ir.Op{Code: lang.OpStart, Axis: op.Args[0].Def.Axis})[0], op.Args[1])
 	return b.Emit(&ir.Op{Code: lang.OpFull, Args: []*ir.Value{part}, Axes: slices.Clone(op.Result().Type.Axes)})[0]
 }
 
-// loadedOnce is what a load gives of which some index is one number, along whose axes all elements are one.
-func loadedOnce(b *ir.Builder, op *ir.Op) *ir.Value {
-	if op.Code != lang.OpLoad || op.Else() != nil && !op.Else().Type.IsScalar() {
-		return nil
-	}
-	args, found := slices.Clone(op.Args), false
+// loadedOnce is what a load gives of which some index is such a quotient, along whose axes all elements are one.
+func loadedOnce(b *ir.Builder, op *ir.Op, quotients map[*ir.Value]bool) *ir.Value {
+	once := *op
+	once.Args, once.Results = slices.Clone(op.Args), nil
 	for i, v := range op.Indices() {
-		if v.Def != nil && v.Def.Code == lang.OpFull && v.Def.Args[0].Type.IsScalar() {
-			args[i], found = v.Def.Args[0], true
+		if quotients[v] {
+			once.Args[i] = v.Def.Args[0]
 		}
 	}
-	if !found {
-		return nil
-	}
-	once := *op
-	once.Args, once.Results = args, nil
 	return b.Emit(&ir.Op{Code: lang.OpFull, Args: b.Emit(&once), Axes: slices.Clone(op.Result().Type.Axes)})[0]
 }
