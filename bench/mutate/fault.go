@@ -38,7 +38,7 @@ var classes = []string{
 // faults is the whole list, file after file.
 func faults() []Fault {
 	var all []Fault
-	for _, part := range [][]Fault{ptxContractFaults, ptxMemoryFaults, ptxCodeFaults, ptxOrderFaults, tileFaults, passFaults, irFaults, jitFaults, cpuFaults, useFaults, frontFaults, proofFaults, stepFaults, modelFaults} {
+	for _, part := range [][]Fault{ptxContractFaults, ptxMemoryFaults, ptxCodeFaults, ptxOrderFaults, tileFaults, passFaults, irFaults, jitFaults, cpuFaults, useFaults, frontFaults, proofFaults, stepFaults, modelFaults, mixedFaults} {
 		all = append(all, part...)
 	}
 	return all

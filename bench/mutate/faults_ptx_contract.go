@@ -57,7 +57,7 @@ var ptxContractFaults = []Fault{
 		Old: `join(kk[:in], m[3:4], kk[in+2:], c.KReps, c.MReps, batch)`, New: `join(kk[:in], kk[in+2:], m[3:4], c.KReps, c.MReps, batch)`,
 		Note: "two register bits of the rows' fragment are swapped"},
 	{ID: "contract-roles", File: "jit/block/product.go", Class: "contract", First: "jit/ptx TestProducts",
-		Old: `c.A, c.B, c.M, c.N = 1, 0, c.N, c.M`, New: `c.M, c.N = c.N, c.M`,
+		Old: "c.A, c.B, c.M, c.N = 1, 0, c.N, c.M\n		x, y = y, x", New: "c.M, c.N = c.N, c.M",
 		Note: "rows and columns change roles, the operands do not"},
 	{ID: "contract-ragged-repetitions", File: "jit/block/product.go", Class: "layout",
 		Old: `left := (max(int(a.Extent), 1) + 1<<n - 1) >> n; left > 1`, New: `left := max(int(a.Extent), 1) >> n; left > 1`,
