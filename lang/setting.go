@@ -89,7 +89,7 @@ var settings = []Setting{
 	{Name: "private", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 32768, Unit: "elements", Written: "@private(1)",
 		Doc: "atomics on a tensor of up to so many integers, up to 32768, are made in shared memory first and put to the tensor once a block, where that pays; 1 is none"},
 	{Name: "relayout", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 2, Unit: "ways", Written: "@relayout(1)",
-		Doc: "a way to treat operands of products, up to 2: 1 leaves them as they lie in memory, 2 first copies those whose channels do not lie innermost, or whose rows do not begin at multiples of 16 bytes, and of those of 8 bits floats as f16, and others that lie across the depth with the depth innermost; where nothing is said, they are copied if that pays"},
+		Doc: "a way to treat operands of products, up to 2: 1 leaves them as they lie in memory, 2 first copies those whose channels do not lie innermost, or whose rows do not begin at multiples of 16 bytes, and, of a product of floats of 8 bits, one as f16, and others of 8 bits that lie across the depth with the depth innermost; where nothing is said, they are copied if that pays"},
 	{Name: "cut", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 2, Unit: "launches", Written: "@cut(1)",
 		Doc: "launches of a kernel that reduces all it reads to one number, or rows of a product, up to 2: 1 keeps it whole, 2 cuts it where it can be; where nothing is said, it is cut if that pays"},
 	{Name: "ranges", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 256, PowerOfTwo: true, Unit: "ranges in a block", Written: "@ranges(16)",
