@@ -143,7 +143,7 @@ func (p *Program) loadFirstIn(loop *ir.Op) {
 		case op.Code == lang.OpLoad && (pipelined || !op.Result().Type.IsScalar()) && !p.OnDemand(op) && !p.runsAhead(loop, op):
 			regs := p.Homes[op.Result()].Regs()
 			words += regs * op.Tensor.DType.Size() / 4
-			if waited && !(pipelined && regs > mostBesideCopies) && op.Tensor.ReadOnly() && op.Else() == nil && knownBefore(p.Access(op), loop, inside) {
+			if waited && !(pipelined && regs > mostBesideCopies) && op.Tensor.ReadOnly() && op.Else() == nil && p.knownBefore(p.Access(op), loop, inside) {
 				first = append(first, op)
 			}
 		}
@@ -169,14 +169,15 @@ func (p *Program) runsAhead(loop, load *ir.Op) bool {
 	return x != nil && slices.ContainsFunc(x.Copies, func(c Copy) bool { return c.Load == load })
 }
 
-// knownBefore reports indices that need nothing of what a step computes but where it begins.
-func knownBefore(dims []DimAccess, loop *ir.Op, inside map[*ir.Value]bool) bool {
+// knownBefore reports indices that need nothing of what a step computes; of a loop with copies, whose scalars are computed for those too, they may need where the step begins.
+func (p *Program) knownBefore(dims []DimAccess, loop *ir.Op, inside map[*ir.Value]bool) bool {
+	pipelined := p.Pipelines[loop] != nil
 	for _, d := range dims {
-		if d.Gather && (d.Index.Def == nil || inside[d.Index]) {
+		if d.Gather && (!pipelined || d.Index.Def == nil || inside[d.Index]) {
 			return false
 		}
 		for _, s := range d.Affine.Scalars {
-			if inside[s.Value] && !ofStep(s.Value, loop) {
+			if inside[s.Value] && !(pipelined && ofStep(s.Value, loop)) {
 				return false
 			}
 		}

@@ -38,7 +38,9 @@ func (g *generator) productTrials(seed uint64) []Trial {
 			rows, columns = 64, pick[int64](g.r, 8, 16)
 		}
 		for axis, n := range map[string]int64{"i": rows, "j": columns, "k": depth} {
-			r.Pins[cmp.Or(g.tileOf[axis], axis)] = n
+			if axis != "k" || g.groups == 0 { // whose steps are groups
+				r.Pins[cmp.Or(g.tileOf[axis], axis)] = n
+			}
 		}
 		r.Dims["M"], r.Dims["N"] = odd(rows*(1+g.r.Int64N(3)), 70), odd(columns*(1+g.r.Int64N(3)), 60)
 		r.Dims["K"] = odd(pick[int64](g.r, 32, 64, 64, 128, 192, 256), 90)

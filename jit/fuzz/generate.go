@@ -99,6 +99,8 @@ type generator struct {
 	attributes []string
 	// matrix: the program is about one matrix product, whose tiles may be large.
 	matrix bool
+	// groups is how many positions of its depth a product goes through by their number at a time, 0 for one that does not.
+	groups int
 	// tileOf names the extents that a launch may pin by axis.
 	tileOf map[string]string
 	// area is the product of the extents that the source pins.

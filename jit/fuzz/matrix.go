@@ -20,6 +20,9 @@ var productTypes = []lang.DType{lang.F16, lang.F16, lang.BF16, lang.BF16, lang.B
 // widenedChance is how often of a hundred times an operand of 16 bits is one of 8 that is widened, as weights are.
 const widenedChance = 20
 
+// groupsChance is how often of a hundred times a product goes through groups of its depth by their number.
+const groupsChance = 12
+
 func (g *generator) matrixKernel() string {
 	g.dims, g.matrix = []string{"M", "N", "K"}, true
 	e, pinned, converted := concrete(pick(g.r, matrixTypes...)), 25, 15
@@ -47,6 +50,10 @@ func (g *generator) matrixKernel() string {
 	declare("j", "N", true)
 	i, j := axes["i"], axes["j"]
 	k := &axis{name: "k", dim: "K", kind: loopAxis}
+	g.groups = 0
+	if e.acc().d == lang.F32 && g.chance(groupsChance) {
+		g.groups = pick(g.r, 16, 32, 32, 64)
+	}
 
 	operand := func(a *axis) value {
 		over := []*axis{a, k}
@@ -58,7 +65,11 @@ func (g *generator) matrixKernel() string {
 			index, dims = append(index, "b"), append(dims, "B")
 		}
 		for _, x := range over {
-			index, dims = append(index, x.name), append(dims, x.dim)
+			at := x.name
+			if x == k && g.groups > 0 {
+				at = fmt.Sprintf("g * %d + index(r)", g.groups)
+			}
+			index, dims = append(index, at), append(dims, x.dim)
 		}
 		from := e
 		switch {
@@ -68,6 +79,9 @@ func (g *generator) matrixKernel() string {
 			from = concrete(pick(g.r, lang.I8, lang.I8, lang.U8, lang.F8E4M3, lang.F8E5M2))
 		}
 		text := g.tensor(from, dims).name + "[" + strings.Join(index, ", ") + "]"
+		if g.groups > 0 {
+			text = "(" + text + " else 0)"
+		}
 		switch {
 		case from != e:
 			text = "(" + text + " as " + e.name + ")"
@@ -79,7 +93,18 @@ func (g *generator) matrixKernel() string {
 	a, b := operand(i), operand(j)
 	frame := []*axis{i, j}
 	total := value{"acc", acc, frame}
-	switch g.r.IntN(5) {
+	form := g.r.IntN(5)
+	if g.groups > 0 {
+		form = -1
+	}
+	switch form {
+	case -1: // groups of the depth, each with a scale
+		g.line("axis r in %d", g.groups)
+		scale := g.tensor(concrete(lang.F32), []string{"N", "K"}).name
+		at := pick(g.r, "j", "index(j) / 16", "index(j) / 128")
+		g.line("let acc = for g in K / %d with acc = %s {", g.groups, g.zeros(acc, frame))
+		g.line("    acc + dot(%s, %s, over r) * (%s[%s, g] else 1)", a.text, b.text, scale, at)
+		g.line("}")
 	case 0:
 		g.line("axis k in K")
 		g.line("let acc = dot(%s, %s, over k)", a.text, b.text)

@@ -6,6 +6,7 @@ import (
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
+	"tilec/lang"
 )
 
 // This file executes loops: their steps, the phases of these, and those whose products overlap.
@@ -178,7 +179,7 @@ func (w *warp) step(op *ir.Op, r *ring, at, hi, step int64, carried []held) {
 			first := w.p().First[op]
 			if len(first) > 0 && r != nil { // whose places follow from where the step begins
 				for _, x := range body.Ops {
-					if len(x.Results) == 1 && r.OfStep(x.Result()) {
+					if x.Code == lang.OpConst || len(x.Results) == 1 && r.OfStep(x.Result()) {
 						w.do(x)
 					}
 				}
