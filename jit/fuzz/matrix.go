@@ -93,22 +93,18 @@ func (g *generator) matrixKernel() string {
 	a, b := operand(i), operand(j)
 	frame := []*axis{i, j}
 	total := value{"acc", acc, frame}
-	form := g.r.IntN(5)
-	if g.groups > 0 {
-		form = -1
-	}
-	switch form {
-	case -1: // groups of the depth, each with a scale
+	switch form := g.r.IntN(5); {
+	case g.groups > 0: // each with a scale
 		g.line("axis r in %d", g.groups)
 		scale := g.tensor(concrete(lang.F32), []string{"N", "K"}).name
 		at := pick(g.r, "j", "index(j) / 16", "index(j) / 128")
 		g.line("let acc = for g in K / %d with acc = %s {", g.groups, g.zeros(acc, frame))
 		g.line("    acc + dot(%s, %s, over r) * (%s[%s, g] else 1)", a.text, b.text, scale, at)
 		g.line("}")
-	case 0:
+	case form == 0:
 		g.line("axis k in K")
 		g.line("let acc = dot(%s, %s, over k)", a.text, b.text)
-	case 1:
+	case form == 1:
 		g.line("axis k in K")
 		g.line("let acc = sum(%s * %s, over k)", a.text, b.text)
 	default:

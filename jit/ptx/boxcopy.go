@@ -25,6 +25,15 @@ func (k *kernel) provide(v *ir.Value) {
 	k.hold(v, layout.Uniform(k.Warps), k.recompute(v.Def, layout.Uniform(k.Warps)))
 }
 
+// provideFor provides the scalars in the indices of an access.
+func (k *kernel) provideFor(dims []block.DimAccess) {
+	for _, d := range dims {
+		for _, s := range d.Affine.Scalars {
+			k.provide(s.Value)
+		}
+	}
+}
+
 // provideAnew computes a scalar that follows from where a step begins for the step that the axis stands at now, whatever is known of it for another.
 func (k *kernel) provideAnew(v *ir.Value) {
 	switch {

@@ -37,11 +37,7 @@ func (k *kernel) askProducer(v *ir.Value, t *sharedTile) bool {
 	t.buffer.guarded = true
 	k.inProducer(func() {
 		a.Comment("copy %s", describe(v.Def))
-		for _, d := range load.Box.Dims {
-			for _, s := range d.Affine.Scalars {
-				k.provide(s.Value)
-			}
-		}
+		k.provideFor(load.Box.Dims)
 		k.waitFor(k.sharedAt(x.empty), asm.Int(0))
 		full := k.sharedAt(x.full)
 		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(t.Bytes()))

@@ -196,7 +196,9 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 	}
 	first := k.First[op]
 	if len(stages.items) > 0 { // beside the wait for the step's copies
-		k.provideFor(first)
+		for _, x := range first {
+			k.provideFor(k.Access(x))
+		}
 		k.emitAhead(first)
 	}
 	stages.next(position)
@@ -222,17 +224,6 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 	begin = a.Begin()
 	k.pop()
 	return begin
-}
-
-// provideFor computes the scalars in the indices of loads that stand before them now.
-func (k *kernel) provideFor(loads []*ir.Op) {
-	for _, op := range loads {
-		for _, d := range k.Access(op) {
-			for _, s := range d.Affine.Scalars {
-				k.provide(s.Value)
-			}
-		}
-	}
 }
 
 // enter sets where an axis stands: from start on, up to hi, or its whole extent.

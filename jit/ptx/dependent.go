@@ -69,11 +69,7 @@ func (k *kernel) askFor(c *block.Constant) {
 	op := c.Load
 	k.a.Loc(op.At)
 	k.a.Comment("ask for %s", describe(op))
-	for _, d := range k.Access(op) {
-		for _, s := range d.Affine.Scalars {
-			k.provide(s.Value)
-		}
-	}
+	k.provideFor(k.Access(op))
 	buffer := k.allocate(c.Bytes(k.Program), "constants "+block.ValueName(op.Result()))
 	if c.Tile != nil {
 		t := &sharedTile{Tile: *c.Tile, buffer: buffer}

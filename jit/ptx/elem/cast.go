@@ -91,8 +91,7 @@ func intToFloat(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	return roundTo(a, to, makeOdd(a, t, lost))
 }
 
-// byteToFloat is the value of a byte of a word, from the fraction of 2^23, whose last bit counts as 1: a permutation and a difference, where a conversion takes a sixteenth of the rate
-// of either.
+// byteToFloat is the value of a byte of a word, from the fraction of 2^23, whose last bit counts as 1: a permutation and a difference in place of a conversion.
 func byteToFloat(a *asm.Builder, from lang.DType, word asm.Reg, place int) asm.Reg {
 	base := float32(1 << 23)
 	bits := math.Float32bits(base)
