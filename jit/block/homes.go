@@ -192,6 +192,13 @@ func (p *Program) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 		}
 	}
 	for _, v := range c.values {
+		for _, u := range p.Uses[v] {
+			if l, ok := p.wantedByFunction(u); ok {
+				return l.Slice(c.axes)
+			}
+		}
+	}
+	for _, v := range c.values {
 		if v.Def != nil && (v.Def.Code.Row().Group == lang.GroupReduce || v.Def.Code == lang.OpReduce) {
 			if wide := classOf[p.reducedOperand(v.Def)]; wide != nil && wide.done {
 				return wide.layout.Slice(c.axes)
@@ -236,6 +243,15 @@ func (p *Program) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 	}
 	axes := reversed(c.axes)
 	return layout.Blocked(axes, Extents(axes), 1, p.Warps)
+}
+
+// wantedByFunction is the layout in which the function of a contraction takes a value, as wide as the elements that it makes factors of; false for other uses.
+func (p *Program) wantedByFunction(u Use) (layout.Layout, bool) {
+	c := p.Products[u.Op]
+	if c == nil || u.Arg < len(u.Op.Code.Row().Operands) {
+		return layout.Layout{}, false
+	}
+	return c.FragmentLayout(c.A), true
 }
 
 // mostOfShortRow is how many elements a row has at most that every warp reduces for itself.
@@ -454,7 +470,7 @@ func (p *Program) PackedCast(op *ir.Op) bool {
 // wantedAtHome reports a value that some use takes in its home layout.
 func (p *Program) wantedAtHome(v *ir.Value) bool {
 	for _, u := range p.Uses[v] {
-		if u.Op.Code == lang.OpDot || u.Op.Code == lang.OpMma {
+		if row := u.Op.Code.Row(); row.Group == lang.GroupContract && u.Arg < len(row.Operands) {
 			continue
 		}
 		want, ok := p.Wanted(u.Op, u.Arg)
@@ -491,6 +507,9 @@ func (p *Program) Wanted(op *ir.Op, arg int) (layout.Layout, bool) {
 		return p.Homes[op.Result()].Slice(v.Type.Axes), true
 	case op.Code == lang.OpMma && arg == 2:
 		return p.Products[op].Result, true
+	case row.Group == lang.GroupContract && arg >= len(row.Operands):
+		l, ok := p.wantedByFunction(Use{op, arg})
+		return l.Slice(v.Type.Axes), ok
 	case op.Code == lang.OpRename:
 		return p.Homes[op.Result()].Rename(op.Axis, op.From), true
 	case op.Code == lang.OpFull:

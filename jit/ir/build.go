@@ -307,10 +307,16 @@ func inferAtomic(op *Op, types []Type) ([]Type, error) {
 }
 
 func inferContract(op *Op, types []Type) ([]Type, error) {
-	if len(types) != len(op.Code.Row().Operands) {
+	if n := len(op.Code.Row().Operands); len(types) < n || len(types) > n && op.Fn == nil {
 		return nil, fmt.Errorf("has %d arguments", len(types))
 	}
 	a, b := types[0], types[1]
+	if op.Fn != nil {
+		if err := inferFactor(op, types); err != nil {
+			return nil, err
+		}
+		b = b.With(a.DType)
+	}
 	byte := func(t Type) bool { return t.DType.IsInt() && t.DType.Bits() == 8 }
 	if a.DType != b.DType && !(byte(a) && byte(b)) && !Mixes(a.DType, b.DType) { // an i8 and a u8 are multiplied as they are
 		return nil, fmt.Errorf("mixes %s and %s", a.DType, b.DType)

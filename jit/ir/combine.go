@@ -131,17 +131,21 @@ func (p *parser) combine(op *Op) {
 	op.Fn = &Block{Yield: make([]*Value, n)} // what it will have to give
 }
 
-// functionHead reads the parameters of the function: two for each tile, and one for each scalar from outside.
+// functionHead reads the parameters of the function: two for each tile, of a contraction one for its second factor, and one for each value from outside.
 func (p *parser) functionHead(op *Op, at token) {
 	p.word("by")
 	p.punct("(")
 	p.items(")", func() { op.Fn.Params = append(op.Fn.Params, p.define()) })
-	n := len(op.Fn.Yield)
-	tiles, from := op.Args[:n], op.Using()
-	if len(op.Fn.Params) != 2*n+len(from) {
-		p.failAt(at, "%d tiles, %d scalars and %d parameters", n, len(from), len(op.Fn.Params))
+	tiles := op.Args[:len(op.Fn.Yield)]
+	given := slices.Concat(tiles, tiles, op.Using())
+	if op.Code.Row().Group == lang.GroupContract {
+		tiles = op.Args[1:2]
+		given = slices.Concat(tiles, op.Using())
 	}
-	for i, v := range slices.Concat(tiles, tiles, from) {
+	if len(op.Fn.Params) != len(given) {
+		p.failAt(at, "%d tiles, %d values from outside and %d parameters", len(tiles), len(op.Using()), len(op.Fn.Params))
+	}
+	for i, v := range given {
 		op.Fn.Params[i].Type = Scalar(v.Type.DType)
 	}
 }
@@ -158,21 +162,27 @@ func (b *Builder) Inline(fn *Block, args []*Value, axes []*Axis) []*Value {
 		for i, a := range op.Args {
 			xs[i] = m[a]
 		}
-		d := op.Result().Type.DType
-		switch op.Code {
-		case lang.OpConst:
-			m[op.Result()] = b.Const(d, op.Const)
-		case lang.OpCast:
-			m[op.Result()] = b.Cast(xs[0], d)
-		default:
-			m[op.Result()] = b.Op(op.Code, xs...)
-		}
+		m[op.Result()] = b.Like(op, xs...)
 	}
 	out := make([]*Value, len(fn.Yield))
 	for i, y := range fn.Yield {
 		out[i] = b.Broadcast(m[y], axes)
 	}
 	return out
+}
+
+// Like emits an elementwise operation, or a constant, as another one is, of other arguments.
+func (b *Builder) Like(op *Op, args ...*Value) *Value {
+	d := op.Result().Type.DType
+	switch op.Code {
+	case lang.OpConst:
+		return b.Const(d, op.Const)
+	case lang.OpCast:
+		return b.Cast(args[0], d)
+	case lang.OpBitcast:
+		return b.Bitcast(args[0], d)
+	}
+	return b.Emit(&Op{Code: op.Code, Args: args, Coarse: op.Coarse})[0]
 }
 
 // Broadcast gives v over all of the axes.

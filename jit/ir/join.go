@@ -41,10 +41,13 @@ func (op *Op) Bounds() (lo, hi *Value) {
 	return op.Args[n], op.Args[n+1]
 }
 
-// Using are the scalars that the function of a reduce, a scan or a join takes from outside.
+// Using are the scalars that the function of a reduce, a scan or a join takes from outside, or the tiles that a contraction's does.
 func (op *Op) Using() []*Value {
-	if op.Code == lang.OpJoin {
+	switch row := op.Code.Row(); {
+	case op.Code == lang.OpJoin:
 		return op.Args[len(op.Fn.Yield)+2:]
+	case row.Group == lang.GroupContract:
+		return op.Args[len(row.Operands):]
 	}
 	return op.Captured()
 }

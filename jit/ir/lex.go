@@ -183,8 +183,10 @@ func (l *lexer) punct(s string) {
 	}
 }
 
+func (l *lexer) isWord(w string) bool { return l.tok.kind == tokWord && l.tok.text == w }
+
 func (l *lexer) acceptWord(w string) bool {
-	if l.tok.kind == tokWord && l.tok.text == w {
+	if l.isWord(w) {
 		l.next()
 		return true
 	}

@@ -379,6 +379,9 @@ func (p *parser) op() *Op {
 		}
 	}
 	op.Reverse = p.acceptWord("reverse") || op.Reverse
+	if code.Row().Group == lang.GroupContract && p.isWord("by") {
+		op.Fn = &Block{Yield: make([]*Value, 1)}
+	}
 	if op.Fn != nil {
 		p.functionHead(op, at)
 	}
@@ -530,6 +533,8 @@ func init() {
 			},
 		},
 		lang.OpTake:   {printTake, (*parser).take},
+		lang.OpDot:    contractConvention,
+		lang.OpMma:    contractConvention,
 		lang.OpReduce: combineConvention,
 		lang.OpScan:   combineConvention,
 		lang.OpFor:    {printFor, (*parser).forHead},

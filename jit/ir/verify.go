@@ -425,8 +425,8 @@ func (v *verifier) regions(op *Op) error {
 	if op.Reverse && op.Code != lang.OpFor && op.Code != lang.OpScan && !op.Exclusive || op.Exclusive && op.Code != lang.OpJoin {
 		return fmt.Errorf("only a scan, a loop and an exclusive join are reversed")
 	}
-	if (op.Combines() || op.Code == lang.OpJoin) != (op.Fn != nil) {
-		return fmt.Errorf("only a reduce, a scan and a join have a function, and they need one")
+	if needs := op.Combines() || op.Code == lang.OpJoin; needs != (op.Fn != nil) && (needs || op.Code.Row().Group != lang.GroupContract) {
+		return fmt.Errorf("only a reduce, a scan and a join have a function, and they need one, and a contraction may have one")
 	}
 	if op.Fn != nil {
 		return v.combiner(op)

@@ -187,8 +187,7 @@ func contractions() *combiner {
 			return []*ir.Value{constant(b, op.Result().Type, ir.Const{})}
 		},
 		step: func(b *ir.Builder, op *ir.Op, _ *chunks, carried []*ir.Value) []*ir.Value {
-			return b.Emit(&ir.Op{Code: lang.OpMma, Args: []*ir.Value{op.Args[0], op.Args[1], carried[0]},
-				Over: op.Over, Precision: op.Precision})
+			return []*ir.Value{b.Accumulate(op, carried[0])}
 		},
 		join: func(*ir.Op) joiner { return elementwiseJoin(lang.OpAdd) },
 	}

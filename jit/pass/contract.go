@@ -176,8 +176,7 @@ func addOfDot(b *ir.Builder, op *ir.Op) *ir.Value {
 	for side, v := range op.Args {
 		acc := op.Args[1-side]
 		if dot := v.Def; dot != nil && dot.Code == lang.OpDot && acc.Type.Same(v.Type) {
-			return b.Emit(&ir.Op{Code: lang.OpMma, Args: []*ir.Value{dot.Args[0], dot.Args[1], acc},
-				Over: slices.Clone(dot.Over), Precision: dot.Precision})[0]
+			return b.Accumulate(dot, acc)
 		}
 	}
 	return nil
@@ -251,7 +250,7 @@ func contraction(f *ir.Func, loop *ir.Op) ([]*ir.Op, *ir.Value) {
 	// The axis changes its kind in place: every use of it is in this loop.
 	k.Kind, k.Lo, k.Len, k.Extent = ir.Whole, lo, hi-lo, hi-lo
 	if c, ok := loop.Args[2].IsConst(); ok && c == (ir.Const{}) && !math.Signbit(c.Float) {
-		yield.Code, yield.Args = lang.OpDot, yield.Args[:2]
+		yield.Code, yield.Args = lang.OpDot, slices.Concat(yield.Args[:2], yield.Using())
 	} else {
 		yield.Args[2] = loop.Args[2]
 	}

@@ -24,8 +24,10 @@ var matvec = Pass{
 			if !FewRows(op, o.Few) {
 				return nil, false
 			}
-			x, y := op.Args[0], op.Args[1]
-			acc := op.Result().Type.DType
+			x, y, acc := op.Args[0], op.Args[1], op.Result().Type.DType
+			if op.Fn != nil {
+				y = b.Factor(op)
+			}
 			product := b.Op(lang.OpMul, b.Cast(x, acc), b.Cast(y, acc))
 			sum := b.Emit(&ir.Op{Code: lang.OpSum, Args: []*ir.Value{product}, Over: slices.Clone(op.Over)})[0]
 			if op.Code == lang.OpMma {

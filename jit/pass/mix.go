@@ -7,39 +7,46 @@ import (
 	"tilec/lang"
 )
 
-// Weights of 8 bits are widened to what they are multiplied with. As an operation of its own that takes them through registers and shared memory once more,
-// and no copy of them runs ahead of a loop. A contraction that takes them as they lie has them copied like any operand, and widens what it reads.
+// Weights of 8 bits are widened to what they are multiplied with, and often scaled. As operations of their own these take them through registers and shared memory once
+// more, and no copy of them runs ahead of a loop. A contraction that takes them as they lie has them copied like any operand, and computes what it multiplies of what it
+// reads.
 //
 // Where one contraction takes what another gives, as in attention, which operand plays the rows is not ours to say: such kernels stay.
 var mix = Pass{
 	Name: "mix",
-	Doc:  "has contractions take numbers of 8 bits as they lie, where they were widened for it and the machine asks for that",
+	Doc:  "has contractions take numbers of 8 bits as they lie, where they were widened or scaled for it and the machine asks for that",
 	Run: func(f *ir.Func, o *Options) (bool, error) {
 		if !o.Matrix || chained(f) {
 			return false, nil
 		}
-		uses := map[*ir.Value]int{}
+		m := mixing{f, map[*ir.Value]int{}}
 		f.Walk(func(op *ir.Op) bool {
 			for _, v := range op.Args {
-				uses[v]++
+				m.uses[v]++
 			}
 			for _, b := range op.Blocks {
 				for _, v := range b.Yield {
-					uses[v]++
+					m.uses[v]++
 				}
 			}
 			return true
 		})
 		changed := rewrite(f, func(b *ir.Builder, op *ir.Op) ([]*ir.Value, bool) {
-			if op.Code.Row().Group != lang.GroupContract {
+			if op.Code.Row().Group != lang.GroupContract || op.Mixed() {
 				return nil, false
 			}
 			for arg, v := range op.Args[:2] {
 				wide := op.Args[1-arg]
-				if narrow := narrowLoad(v); narrow != nil && uses[v] == 1 && narrowLoad(wide) == nil && ir.Mixes(wide.Type.DType, narrow.Type.DType) {
-					args := append([]*ir.Value{wide, narrow}, op.Args[2:]...)
-					return b.Emit(&ir.Op{Code: op.Code, Args: args, Over: slices.Clone(op.Over), Precision: op.Precision}), true
+				made := m.factor(v)
+				if made == nil || m.factor(wide) != nil || !ir.Mixes(wide.Type.DType, made.raw.Type.DType) {
+					continue
 				}
+				mixed := &ir.Op{Code: op.Code, Args: slices.Concat([]*ir.Value{wide, made.raw}, op.Args[2:]), Over: slices.Clone(op.Over), Precision: op.Precision}
+				if len(made.path) > 1 || made.path[0].Code != lang.OpCast {
+					mixed.Fn = m.function(made)
+					mixed.Args = append(mixed.Args, made.using...)
+				}
+				return b.Emit(mixed), true
 			}
 			return nil, false
 		})
@@ -92,15 +99,127 @@ body:
 `,
 }
 
-// narrowLoad is what was loaded of 8 bits and widened to v; nil where v is nothing of the kind.
-func narrowLoad(v *ir.Value) *ir.Value {
-	if v.Def == nil || v.Def.Code != lang.OpCast {
+// mixing finds what factors are made of.
+type mixing struct {
+	f    *ir.Func
+	uses map[*ir.Value]int
+}
+
+// factor is a factor of a contraction that is made of elements of 8 bits.
+type factor struct {
+	// raw is what was loaded, of all axes of the factor.
+	raw *ir.Value
+	// path is the elementwise operations from raw to the factor, in order: nothing else uses what they give. Using is what they take beside.
+	path  []*ir.Op
+	using []*ir.Value
+}
+
+// longestPath is of how many operations a factor is made at most: by as many a contraction computes each element, once for each block that reads it.
+const longestPath = 16
+
+// factor finds what a factor is made of; nil where it is nothing of the kind.
+func (m *mixing) factor(v *ir.Value) *factor {
+	made := &factor{}
+	one, follows := true, map[*ir.Value]bool{} // whether a value follows from raw
+	var visit func(v *ir.Value) bool
+	visit = func(x *ir.Value) bool {
+		known, ok := follows[x]
+		if ok || x.Def == nil {
+			return known
+		}
+		op := x.Def
+		switch {
+		case op.Code == lang.OpLoad && x.Type.DType.Bits() == 8 && x.Type.DType != lang.Bool && len(ir.Without(v.Type.Axes, x.Type.Axes)) == 0 && liesPlain(op):
+			one = one && made.raw == nil
+			made.raw, follows[x] = x, true
+		case op.Code.Row().Elementwise && op.Code != lang.OpRandomBits && len(made.path) <= longestPath:
+			for _, arg := range op.Args {
+				follows[x] = visit(arg) || follows[x]
+			}
+			if follows[x] {
+				made.path = append(made.path, op)
+			}
+		}
+		return follows[x]
+	}
+	if !visit(v) || !one || made.raw == v || len(made.path) > longestPath {
 		return nil
 	}
-	if x := v.Def.Args[0]; x.Type.DType.Bits() == 8 && x.Def != nil && x.Def.Code == lang.OpLoad {
-		return x
+	inside := map[*ir.Value]int{}
+	for _, op := range made.path {
+		for _, arg := range op.Args {
+			inside[arg]++
+			if _, constant := arg.IsConst(); follows[arg] || constant || slices.Contains(made.using, arg) {
+				continue
+			}
+			if asLong(arg, v.Type.Axes) {
+				return nil
+			}
+			made.using = append(made.using, arg)
+		}
 	}
-	return nil
+	for x, follows := range follows {
+		if follows && x != v && m.uses[x] != inside[x] || x == v && m.uses[x] != 1 {
+			return nil
+		}
+	}
+	return made
+}
+
+// function is a factor's path as a function of its elements, the raw one first.
+func (m *mixing) function(of *factor) *ir.Block {
+	fn := &ir.Block{}
+	known := map[*ir.Value]*ir.Value{}
+	for _, v := range append([]*ir.Value{of.raw}, of.using...) {
+		known[v] = m.f.NewValue(ir.Scalar(v.Type.DType), nil)
+		fn.Params = append(fn.Params, known[v])
+	}
+	b := &ir.Builder{Func: m.f, Block: fn}
+	for _, op := range of.path {
+		args := make([]*ir.Value, len(op.Args))
+		for i, v := range op.Args {
+			if c, ok := v.IsConst(); ok && known[v] == nil {
+				known[v] = b.Const(v.Type.DType, c)
+			}
+			args[i] = known[v]
+		}
+		b.At = op.At
+		known[op.Result()] = b.Like(op, args...)
+	}
+	fn.Yield = []*ir.Value{known[of.path[len(of.path)-1].Result()]}
+	return fn
+}
+
+// asLong reports a value for which as many elements are loaded as a factor of such axes has: no function of a contraction takes them.
+func asLong(v *ir.Value, axes []*ir.Axis) bool {
+	op := v.Def
+	switch {
+	case op == nil || len(ir.Without(axes, v.Type.Axes)) > 0:
+		return false
+	case op.Code == lang.OpLoad:
+		return liesPlain(op)
+	case op.Code.Row().Elementwise:
+		return slices.ContainsFunc(op.Args, func(x *ir.Value) bool { return asLong(x, axes) })
+	}
+	return op.Code.Row().Group != lang.GroupCreate
+}
+
+// liesPlain reports a load of elements of which each stands for itself: its indices are positions and sums of them, as copies compute them.
+func liesPlain(load *ir.Op) bool {
+	var plain func(v *ir.Value) bool
+	plain = func(v *ir.Value) bool {
+		if v.Type.IsScalar() {
+			return true
+		}
+		switch v.Def.Code {
+		case lang.OpIndex:
+			return true
+		case lang.OpAdd, lang.OpSub, lang.OpMul, lang.OpFull:
+			return !slices.ContainsFunc(v.Def.Args, func(x *ir.Value) bool { return !plain(x) })
+		}
+		return false
+	}
+	return !slices.ContainsFunc(load.Indices(), func(v *ir.Value) bool { return !plain(v) })
 }
 
 // chained reports a kernel of which a contraction takes as a factor what follows from another.

@@ -50,8 +50,9 @@ func (k *kernel) fragments(c *block.Product, arg int, s staged) fragments {
 	steps := layout.Product(c.KReps)
 	number := func(step, rep, batch int) int { return step + steps*(rep+reps*batch) }
 	if s.regs != nil {
+		made := k.elements(c, arg)
 		return fragments{at: func(step, rep, batch int) []asm.Reg {
-			return k.packFragment(c, arg, l, s.regs, number(step, rep, batch))
+			return k.packFragment(c, arg, s.regs, number(step, rep, batch), made)
 		}}
 	}
 	t := s.tile
@@ -59,7 +60,7 @@ func (k *kernel) fragments(c *block.Product, arg int, s staged) fragments {
 	if load := k.matrices(c, arg, t); load != nil {
 		return fragments{at: load}
 	}
-	x := k.accessing(t, l)
+	x, made := k.accessing(t, l), k.elements(c, arg)
 	return fragments{at: func(step, rep, batch int) []asm.Reg {
 		per := l.Regs() / (steps * reps * c.Batches())
 		first := number(step, rep, batch) * per
@@ -67,8 +68,22 @@ func (k *kernel) fragments(c *block.Product, arg int, s staged) fragments {
 		for r := first; r < first+per; r++ {
 			values[r] = k.fetch(t.DType, 1, "ld.shared", asm.Reg{}, x.at(r))[0]
 		}
-		return k.packFragment(c, arg, l, values, number(step, rep, batch))
+		return k.packFragment(c, arg, values, number(step, rep, batch), made)
 	}}
+}
+
+// elements gives what a product multiplies of an operand's element in a register.
+func (k *kernel) elements(c *block.Product, arg int) func(r int, x asm.Reg) asm.Reg {
+	if arg == c.A && c.Op.Fn != nil {
+		return k.factors(c)
+	}
+	from, to := c.Op.Args[arg].Type.DType, c.Element(arg)
+	return func(_ int, x asm.Reg) asm.Reg {
+		if from.IsInt() && to.IsFloat() {
+			return elem.Cast(k.a, from, to, x)
+		}
+		return x
+	}
 }
 
 // inRegisters finds a copy of an operand that every thread holds as the fragment
@@ -102,7 +117,7 @@ func (k *kernel) inRegisters(c *block.Product, v *ir.Value, l layout.Layout) []a
 // packFragment packs the elements of fragment number n as the instruction wants
 // them. Bits of a role without an axis are copies: the rows or columns that they
 // would name do not exist, and any value does.
-func (k *kernel) packFragment(c *block.Product, arg int, l layout.Layout, values []asm.Reg, n int) []asm.Reg {
+func (k *kernel) packFragment(c *block.Product, arg int, values []asm.Reg, n int, made func(r int, x asm.Reg) asm.Reg) []asm.Reg {
 	unit := c.UnitBits(arg)
 	per := 1
 	for _, b := range unit {
@@ -119,11 +134,7 @@ func (k *kernel) packFragment(c *block.Product, arg int, l layout.Layout, values
 				scale *= 2
 			}
 		}
-		x := values[r]
-		if from := c.Op.Args[arg].Type.DType; from.IsInt() && c.Element(arg).IsFloat() {
-			x = elem.Cast(k.a, from, c.Element(arg), x)
-		}
-		elements = append(elements, x)
+		elements = append(elements, made(r, values[r]))
 	}
 	if c.MMA.InRegister == 0 {
 		return elements

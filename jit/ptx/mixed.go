@@ -1,81 +1,163 @@
 package ptx
 
 import (
+	"fmt"
+
 	"tilec/jit/block"
+	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
-// This file reads the rows of a product of two types, which lie in shared memory as elements of 8 bits and are of 16 in the instruction. A fragment has four
-// pairs of neighbours of the depth: of two rows, at two places of the depth.
-
-// loadMixed reads such fragments and widens them; nil when the tile does not lie as that needs.
-func (k *kernel) loadMixed(c *block.Product, t *sharedTile) func(step, rep, batch int) []asm.Reg {
-	switch {
-	case c.Across(c.A):
-		return k.loadMixedAcross(c, t)
-	case t.Contiguous() != c.K[0] || c.MBits[3].Axis == nil: // copies have no registers
-		return nil
-	case c.Fours():
-		return k.loadMixedFours(c, t)
-	case c.KBits[0].Axis == c.K[0] && c.KBits[3].Axis != nil:
-		return k.loadMixedAlong(c, t)
-	}
-	return nil
-}
+// This file reads the rows of a product of two types, which lie in shared memory as elements of 8 bits and are of 16 in the instruction: widened, or what the product's function makes of
+// them. A fragment has four pairs of neighbours of the depth: of two rows, at two places of the depth.
 
 // mixedFragment is how many elements a fragment has in a thread: the depth's lowest bit, the row's highest, the depth's highest.
 const mixedFragment = 8
 
-// loadMixedFours reads four neighbours of the depth of each row.
-func (k *kernel) loadMixedFours(c *block.Product, t *sharedTile) func(step, rep, batch int) []asm.Reg {
-	x := k.accessing(t, c.FragmentLayout(c.A))
-	steps, reps := layout.Product(c.KReps), layout.Product(c.MReps)
+// loadMixed reads such fragments; nil when the tile does not lie as that needs.
+func (k *kernel) loadMixed(c *block.Product, t *sharedTile) func(step, rep, batch int) []asm.Reg {
+	x := &mixedRows{k: k, c: c, t: t, steps: layout.Product(c.KReps), reps: layout.Product(c.MReps)}
+	var read func(step, rep, batch int) []asm.Reg
+	switch {
+	case c.Across(c.A):
+		read = x.across()
+	case t.Contiguous() != c.K[0] || c.MBits[3].Axis == nil: // copies have no registers
+		return nil
+	case c.Fours():
+		read = x.fours()
+	case c.KBits[0].Axis == c.K[0] && c.KBits[3].Axis != nil:
+		read = x.along()
+	}
+	if read != nil && c.Op.Fn != nil {
+		x.made = k.factors(c)
+	}
+	return read
+}
+
+// mixedRows are the rows of such a product.
+type mixedRows struct {
+	k           *kernel
+	c           *block.Product
+	t           *sharedTile
+	steps, reps int
+	// made gives what the product's function makes of the element of a register.
+	made func(r int, raw asm.Reg) asm.Reg
+}
+
+// first is a fragment's first register.
+func (x *mixedRows) first(step, rep, batch int) int {
+	return mixedFragment * (step + x.steps*(rep+x.reps*batch))
+}
+
+// pairs are the registers of a fragment, of which some words have the elements: order says which of a fragment's each has.
+func (x *mixedRows) pairs(first int, words []asm.Reg, order [][4]int) []asm.Reg {
+	k, c := x.k, x.c
+	elements := make([]asm.Reg, mixedFragment)
+	for n, w := range words {
+		for i, e := range elem.Unpack(k.a, x.t.DType, w, 4) {
+			elements[order[n][i]] = e
+		}
+	}
+	for e, r := range elements {
+		elements[e] = x.made(first+e, r)
+	}
+	out := make([]asm.Reg, mixedFragment/2)
+	for i := range out {
+		out[i] = elem.PackFull(k.a, c.Element(c.A), elements[2*i:2*i+2])
+	}
+	return out
+}
+
+// factors gives what a product's function makes of the element of a register in the layout of the fragments; elements that do not exist along the depth become 0. What the function takes
+// beside the elements is brought now. Elements that have what others have, as a scale, have what follows from that. The last rounding is left to what packs the elements.
+func (k *kernel) factors(c *block.Product) func(r int, raw asm.Reg) asm.Reg {
+	fn, l := c.Op.Fn, c.FragmentLayout(c.A)
+	var using [][]asm.Reg
+	for _, v := range c.Op.Using() {
+		using = append(using, k.get(v, l.Slice(v.Type.Axes)))
+	}
+	known := map[string]asm.Reg{}
+	return func(r int, raw asm.Reg) asm.Reg {
+		values := map[*ir.Value]asm.Reg{fn.Params[0]: raw}
+		for i, v := range c.Op.Using() {
+			values[fn.Params[1+i]] = using[i][l.Project(r, v.Type.Axes)]
+		}
+		for _, op := range fn.Ops {
+			to := op.Result()
+			if op.Code == lang.OpConst {
+				values[to] = elem.EntryConstant(k.a, to.Type.DType, op.Const)
+				continue
+			}
+			args := make([]asm.Reg, len(op.Args))
+			for i, v := range op.Args {
+				args[i] = values[v]
+			}
+			if to == fn.Yield[0] && op.Code == lang.OpCast && op.Args[0].Type.DType == lang.F32 {
+				values[to] = args[0]
+				continue
+			}
+			key := fmt.Sprint(to.ID, args)
+			if !known[key].Valid() {
+				known[key] = k.apply(op, args)
+			}
+			values[to] = known[key]
+		}
+		return k.selected(k.mask(l, c.K, r), values[fn.Yield[0]], elem.Zero(k.a, c.Element(c.A)))
+	}
+}
+
+// fours reads four neighbours of the depth of each row.
+func (x *mixedRows) fours() func(step, rep, batch int) []asm.Reg {
+	k, c := x.k, x.c
+	from := k.accessing(x.t, c.FragmentLayout(c.A))
 	return func(step, rep, batch int) []asm.Reg {
-		first := mixedFragment * (step + steps*(rep+reps*batch))
-		out := make([]asm.Reg, 4)
+		first := x.first(step, rep, batch)
+		var words []asm.Reg
 		for row := range 2 {
-			word := k.fetch(lang.U32, 1, "ld.shared", asm.Reg{}, x.at(first+2*row))[0]
-			out[row], out[2+row] = elem.WidenNeighbours(k.a, t.DType, c.Element(c.A), word)
+			words = append(words, k.fetch(lang.U32, 1, "ld.shared", asm.Reg{}, from.at(first+2*row))[0])
+		}
+		if c.Op.Fn != nil {
+			return x.pairs(first, words, [][4]int{{0, 1, 4, 5}, {2, 3, 6, 7}})
+		}
+		out := make([]asm.Reg, 4)
+		for row, w := range words {
+			out[row], out[2+row] = elem.WidenNeighbours(k.a, x.t.DType, c.Element(c.A), w)
 		}
 		return out
 	}
 }
 
-// loadFours reads four neighbours of the depth of each column, of 16 bits each.
-func (k *kernel) loadFours(c *block.Product, t *sharedTile) func(step, rep, batch int) []asm.Reg {
-	x := k.accessing(t, c.FragmentLayout(c.B))
-	steps, reps := layout.Product(c.KReps), layout.Product(c.NReps)
+// along reads pairs that are neighbours in shared memory, one by one: no lane has four neighbours of the depth.
+func (x *mixedRows) along() func(step, rep, batch int) []asm.Reg {
+	k, c := x.k, x.c
+	from := k.accessing(x.t, c.FragmentLayout(c.A))
 	return func(step, rep, batch int) []asm.Reg {
-		return k.fetch(lang.U32, 2, "ld.shared", asm.Reg{}, x.at(4*(step+steps*(rep+reps*batch))))
-	}
-}
-
-// loadMixedAlong reads pairs that are neighbours in shared memory, one by one: no lane has four neighbours of the depth.
-func (k *kernel) loadMixedAlong(c *block.Product, t *sharedTile) func(step, rep, batch int) []asm.Reg {
-	l := c.FragmentLayout(c.A)
-	x := k.accessing(t, l)
-	steps, reps := layout.Product(c.KReps), layout.Product(c.MReps)
-	d, to := t.DType, c.Element(c.A)
-	return func(step, rep, batch int) []asm.Reg {
-		first := mixedFragment * (step + steps*(rep+reps*batch))
-		pair := func(n int) asm.Reg { return k.fetch(lang.U16, 1, "ld.shared", asm.Reg{}, x.at(first+2*n))[0] }
-		var out []asm.Reg
+		first := x.first(step, rep, batch)
+		pair := func(n int) asm.Reg { return k.fetch(lang.U16, 1, "ld.shared", asm.Reg{}, from.at(first+2*n))[0] }
+		var words []asm.Reg
 		for half := range 2 {
-			both := k.a.Op(asm.B32, "prmt.b32", pair(2*half), pair(2*half+1), asm.Int(0x5410))
-			one, other := elem.WidenNeighbours(k.a, d, to, both)
+			words = append(words, k.a.Op(asm.B32, "prmt.b32", pair(2*half), pair(2*half+1), asm.Int(0x5410)))
+		}
+		if c.Op.Fn != nil {
+			return x.pairs(first, words, [][4]int{{0, 1, 2, 3}, {4, 5, 6, 7}})
+		}
+		var out []asm.Reg
+		for _, w := range words {
+			one, other := elem.WidenNeighbours(k.a, x.t.DType, c.Element(c.A), w)
 			out = append(out, one, other)
 		}
 		return out
 	}
 }
 
-// loadMixedAcross reads rows along which the tile lies by ldmatrix, which transposes pairs of bytes: of two positions of the depth, a matrix gives two
+// across reads rows along which the tile lies by ldmatrix, which transposes pairs of bytes: of two positions of the depth, a matrix gives two
 // neighbouring rows, which are the two rows of a fragment.
-func (k *kernel) loadMixedAcross(c *block.Product, t *sharedTile) func(step, rep, batch int) []asm.Reg {
+func (x *mixedRows) across() func(step, rep, batch int) []asm.Reg {
 	const chunk = 16
+	k, c, t := x.k, x.c, x.t
 	if t.Contiguous() != c.M[0] || t.Extents[0]%chunk != 0 {
 		return nil
 	}
@@ -87,28 +169,40 @@ func (k *kernel) loadMixedAcross(c *block.Product, t *sharedTile) func(step, rep
 	}
 	l := layout.Layout{Lane: []layout.Digit{kk[0], kk[1], kk[2], kk[3], twice}, Warp: c.AWarp}
 	l.Reg = append(append(append(l.Reg, depth...), c.MReps...), c.BatchReps...)
-	x := k.accessing(t, l)
+	from := k.accessing(t, l)
 	together := 1
 	if twice.Axis != nil {
 		together = 2
 	}
-	steps, reps := layout.Product(depth), layout.Product(c.MReps)
-	d, to := t.DType, c.Element(c.A)
+	steps := layout.Product(depth)
 	loaded := map[int][]asm.Reg{}
 	return func(step, rep, batch int) []asm.Reg {
-		r := step/together + steps*(rep+reps*batch)
+		r := step/together + steps*(rep+x.reps*batch)
 		raw, ok := loaded[r]
 		if !ok {
 			raw = k.a.Regs(asm.B32, 2*together)
 			name := map[int]string{1: "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16", 2: "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"}[together]
-			k.a.Set(asm.List(raw), name, x.at(r))
+			k.a.Set(asm.List(raw), name, from.at(r))
 			loaded[r] = raw
 		}
+		words := raw[step%together*2:][:2]
+		if c.Op.Fn != nil {
+			return x.pairs(x.first(step, rep, batch), words, [][4]int{{0, 2, 1, 3}, {4, 6, 5, 7}})
+		}
 		var out []asm.Reg
-		for _, word := range raw[step%together*2:][:2] {
-			even, odd := elem.WidenAlternate(k.a, d, to, word)
+		for _, w := range words {
+			even, odd := elem.WidenAlternate(k.a, t.DType, c.Element(c.A), w)
 			out = append(out, even, odd)
 		}
 		return out
+	}
+}
+
+// loadFours reads four neighbours of the depth of each column, of 16 bits each.
+func (k *kernel) loadFours(c *block.Product, t *sharedTile) func(step, rep, batch int) []asm.Reg {
+	x := k.accessing(t, c.FragmentLayout(c.B))
+	steps, reps := layout.Product(c.KReps), layout.Product(c.NReps)
+	return func(step, rep, batch int) []asm.Reg {
+		return k.fetch(lang.U32, 2, "ld.shared", asm.Reg{}, x.at(4*(step+steps*(rep+reps*batch))))
 	}
 }

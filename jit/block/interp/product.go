@@ -28,6 +28,8 @@ type operand struct {
 	tile  *block.Tile
 	// cells are all elements that the warp has at hand, by number, where the operand is in registers.
 	cells []cell
+	// factor is what a product's function makes of an element at a place; nil where there is no function.
+	factor func(x ir.Const, at func(*ir.Axis) int) ir.Const
 }
 
 // pending is a product that is under way.
@@ -43,12 +45,57 @@ func (w *warp) operandsOf(c *block.Product) *operands {
 	for i, arg := range []int{c.A, c.B} {
 		v := c.Op.Args[arg]
 		o := operand{value: v}
+		if arg == c.A && c.Op.Fn != nil {
+			o.factor = w.factors(c)
+		}
 		if w.ringOf(v) == nil && w.block.loads[v.Def] == nil {
 			o.cells = w.fragments(c, arg)
 		}
 		x.sides[i] = o
 	}
 	return x
+}
+
+// factors computes what a product's function makes of elements: 0 of those that do not exist along the depth.
+func (w *warp) factors(c *block.Product) func(ir.Const, func(*ir.Axis) int) ir.Const {
+	using := c.Op.Using()
+	all := make([][]cell, len(using))
+	for i, v := range using {
+		l := c.FragmentLayout(c.A).Slice(v.Type.Axes)
+		cells := w.get(v, l)
+		if v.Type.IsScalar() {
+			all[i] = cells[:1]
+			continue
+		}
+		_, index := w.block.l.spreadOf(l, v.Type.Axes).of(w)
+		all[i] = make([]cell, block.Volume(v.Type.Axes))
+		for n, e := range index {
+			if e >= 0 {
+				all[i][e] = cells[n]
+			}
+		}
+	}
+	left := map[*ir.Axis]int64{}
+	for _, a := range c.Op.Over {
+		st := w.axis(a)
+		left[a] = st.end - st.start
+	}
+	return func(x ir.Const, at func(*ir.Axis) int) ir.Const {
+		for a, n := range left {
+			if int64(at(a)) >= n {
+				return ir.Const{}
+			}
+		}
+		args := []cell{{x, true}}
+		for i, v := range using {
+			e := 0
+			for _, a := range v.Type.Axes {
+				e = e*max(int(a.Extent), 1) + at(a)
+			}
+			args = append(args, all[i][e])
+		}
+		return function(c.Op.Fn, args)[0].Const
+	}
 }
 
 // find finds the slots that a product of the step at a position reads, so many steps behind the one that runs.
@@ -226,8 +273,8 @@ func (w *warp) multiply(c *block.Product, x *operands, acc, out []cell) {
 	}
 	var sides [2]side
 	for n := range sides {
-		sides[n] = side{o: &x.sides[n], axes: axes, coords: coords, lines: map[int]line{}, float: sum.IsFloat(), round: round, what: what}
-		sides[n].begin(op.Over, depth)
+		sides[n] = side{o: &x.sides[n], axes: axes, coords: coords, over: op.Over, depth: depth, lines: map[int]line{}, float: sum.IsFloat(), round: round, what: what}
+		sides[n].begin()
 	}
 	for i := range out {
 		if len(axes) > 0 && index[i] < 0 {
@@ -258,6 +305,8 @@ type side struct {
 	o      *operand
 	axes   []*ir.Axis
 	coords [][]int32
+	over   []*ir.Axis
+	depth  [][]int // the positions along over
 	lines  map[int]line
 	float  bool
 	round  func(float64) float64
@@ -295,15 +344,15 @@ func (o *operand) element(at spot, what string) ir.Const {
 	return c.Const
 }
 
-func (s *side) begin(over []*ir.Axis, depth [][]int) {
+func (s *side) begin() {
 	for _, a := range s.o.value.Type.Axes {
 		if j := slices.Index(s.axes, a); j >= 0 {
 			s.free = append(s.free, j)
 		}
 	}
-	for _, at := range depth {
+	for _, at := range s.depth {
 		s.deep = append(s.deep, s.o.place(func(a *ir.Axis) int {
-			if n := slices.Index(over, a); n >= 0 {
+			if n := slices.Index(s.over, a); n >= 0 {
 				return at[n]
 			}
 			return 0
@@ -326,16 +375,27 @@ func (s *side) line(i int) line {
 	if known, ok := s.lines[key]; ok {
 		return known
 	}
-	first := s.o.place(func(a *ir.Axis) int {
+	free := func(a *ir.Axis) int {
 		if j := slices.Index(s.axes, a); j >= 0 {
 			return int(s.coords[j][i])
 		}
 		return 0
-	})
+	}
+	first := s.o.place(free)
 	var xs line
-	for _, at := range s.deep {
+	for n, at := range s.deep {
 		c := s.o.element(spot{first.row + at.row, first.column + at.column}, s.what)
+		if s.o.factor != nil {
+			c = s.o.factor(c, func(a *ir.Axis) int {
+				if j := slices.Index(s.over, a); j >= 0 {
+					return s.depth[n][j]
+				}
+				return free(a)
+			})
+		}
 		switch {
+		case s.o.factor != nil:
+			xs.floats = append(xs.floats, c.Float)
 		case s.float && s.o.value.Type.DType.IsInt(): // of a product of two types
 			xs.floats = append(xs.floats, float64(c.Int))
 		case s.float:
