@@ -141,7 +141,7 @@ func (p *Program) loadFirstIn(loop *ir.Op) {
 		case len(op.Blocks) > 0, op.Code.Row().Effect == lang.Writes:
 			return // blocks have loads and loops of their own, and what is written may be read
 		case op.Code == lang.OpLoad && (pipelined || !op.Result().Type.IsScalar()) && !p.OnDemand(op) && !p.runsAhead(loop, op):
-			regs := p.Homes[op.Result()].Regs()
+			regs := p.loaded(op, p.Homes[op.Result()])
 			words += regs * op.Tensor.DType.Size() / 4
 			if waited && !(pipelined && regs > mostBesideCopies) && op.Tensor.ReadOnly() && op.Else() == nil && p.knownBefore(p.Access(op), loop, inside) {
 				first = append(first, op)

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilec/jit/block"
@@ -125,10 +126,20 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	if len(groups) > 1 {
 		masked = x.clamp(op, axes, c)
 	}
+	// from is where a thread loads, and under which condition: what lies there is loaded once.
+	type from struct {
+		at address
+		p  asm.Reg
+	}
+	known := map[from][]asm.Reg{}
 	for _, g := range groups {
 		inside := x.inside(g[0])
-		p := k.both(k.mask(l, masked, g[0]), inside)
-		got := k.fetchAt(t.Held(), n, mnemonic, p, x.at(g[0]))
+		at := from{x.at(g[0]), k.both(k.mask(l, masked, g[0]), inside)}
+		got := slices.Clone(known[at])
+		if got == nil {
+			got = k.fetchAt(t.Held(), n, mnemonic, at.p, at.at)
+			known[at] = slices.Clone(got)
+		}
 		x.zeroed(op, g[0], got)
 		for i, r := range g {
 			regs[r] = got[i]

@@ -113,16 +113,28 @@ func (k *kernel) elementwise(op *ir.Op, l layout.Layout) []asm.Reg {
 	if k.Quotients[op] > 0 {
 		return k.quotients(op, l, args)
 	}
-	regs := make([]asm.Reg, l.Regs())
+	// What follows from the same is the same.
+	regs, repeats, known := make([]asm.Reg, l.Regs()), k.Repeats(op, l), map[[mostArgs]asm.Reg]asm.Reg{}
 	for r := range regs {
+		if repeats != nil && repeats[r] < r {
+			regs[r] = regs[repeats[r]]
+			continue
+		}
 		xs := make([]asm.Reg, len(args))
 		for i, v := range op.Args {
 			xs[i] = args[i][l.Project(r, v.Type.Axes)]
 		}
-		regs[r] = k.apply(op, xs)
+		from := [mostArgs]asm.Reg(append(xs[:len(xs):len(xs)], make([]asm.Reg, mostArgs-len(xs))...))
+		if !known[from].Valid() {
+			known[from] = k.apply(op, xs)
+		}
+		regs[r] = known[from]
 	}
 	return regs
 }
+
+// mostArgs is how many arguments an elementwise operation has at most.
+const mostArgs = 3
 
 // apply is an elementwise operation on one element.
 func (k *kernel) apply(op *ir.Op, xs []asm.Reg) asm.Reg {
