@@ -119,7 +119,7 @@ const mostBesideCopies = 8
 func (p *Program) loadFirst() {
 	for _, loops := range p.loops {
 		for _, loop := range loops {
-			if x := p.Pipelines[loop]; x == nil || x.Overlap == nil && !x.Overlapped {
+			if x := p.Pipelines[loop]; x == nil || x.Overlap == nil {
 				p.loadFirstIn(loop)
 			}
 		}
@@ -127,7 +127,7 @@ func (p *Program) loadFirst() {
 }
 
 func (p *Program) loadFirstIn(loop *ir.Op) {
-	body := loop.Blocks[0]
+	body, x := loop.Blocks[0], p.Pipelines[loop]
 	inside := map[*ir.Value]bool{}
 	var first []*ir.Op
 	waited, words, pipelined := false, 0, p.Pipelines[loop] != nil
@@ -143,7 +143,8 @@ func (p *Program) loadFirstIn(loop *ir.Op) {
 		case op.Code == lang.OpLoad && (pipelined || !op.Result().Type.IsScalar()) && !p.OnDemand(op) && !p.runsAhead(loop, op):
 			regs := p.loaded(op, p.Homes[op.Result()])
 			words += regs * op.Tensor.DType.Size() / 4
-			if waited && !(pipelined && regs > mostBesideCopies) && op.Tensor.ReadOnly() && op.Else() == nil && p.knownBefore(p.Access(op), loop, inside) {
+			behind := waited && !(pipelined && x.Overlapped) || slices.ContainsFunc(p.Uses[op.Result()], func(u Use) bool { _, ok := p.wantedByFunction(u); return ok })
+			if behind && !(pipelined && regs > mostBesideCopies) && op.Tensor.ReadOnly() && op.Else() == nil && p.knownBefore(p.Access(op), loop, inside) {
 				first = append(first, op)
 			}
 		}

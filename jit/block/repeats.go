@@ -12,11 +12,12 @@ import (
 
 // Repeats gives, of a quotient of positions in a layout, the first register of a thread that has the same as each; nil where it is not known of any two that they have.
 func (p *Program) Repeats(op *ir.Op, l layout.Layout) []int {
-	a, n := quotientOf(op)
-	if a == nil || n < 2 || p.StartMultiple(a)%n != 0 || a.Ranges != nil {
+	a, divisor := QuotientOf(op)
+	if a == nil || divisor < 2 {
 		return nil
 	}
-	// What a thread adds to the position of a register must not carry into the quotient.
+	// Positions that begin at a multiple of n, so many of them, have one quotient. What a thread adds to the position of a register must not carry beyond them.
+	n := gcd(divisor, p.StartMultiple(a))
 	carried := int64(0)
 	for _, digits := range [][]layout.Digit{l.Lane, l.Warp} {
 		for _, d := range digits {
@@ -42,8 +43,8 @@ func (p *Program) Repeats(op *ir.Op, l layout.Layout) []int {
 	return first
 }
 
-// quotientOf gives the axis and the divisor of a quotient of positions; no axis for anything else.
-func quotientOf(op *ir.Op) (*ir.Axis, int64) {
+// QuotientOf gives the axis and the divisor of a quotient of positions; no axis for anything else.
+func QuotientOf(op *ir.Op) (*ir.Axis, int64) {
 	if len(op.Args) != 2 || op.Args[0].Def == nil || op.Args[0].Def.Code != lang.OpIndex || op.Args[0].Type.Axes == nil {
 		return nil, 0
 	}

@@ -243,7 +243,7 @@ func (c at) count(t tile, padded bool) int64 {
 		}
 		n = times(n, e)
 	}
-	return n
+	return ceilDiv(n, max(t.alike, 1))
 }
 
 // weight is how many simple operations an element of an operation costs.
@@ -485,6 +485,7 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 	t := &c.target
 	for _, s := range c.ops {
 		n, _ := c.elements(s, true)
+		n /= float64(min(s.alike, alikeInThread))
 		if isContraction(s.op) {
 			rate, padding, bytes := c.contract(s.op)
 			if c.byWarpgroups(s.op) {

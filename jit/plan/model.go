@@ -100,6 +100,8 @@ type model struct {
 	stepwise, ofBytes bool
 	// mixed reports one of two types.
 	mixed bool
+	// alikes is what alike.go has counted.
+	alikes map[along]int64
 	// contracts reports a contraction; pipelined, in a loop, whose loads can run ahead.
 	contracts, pipelined bool
 }
@@ -108,6 +110,8 @@ type model struct {
 type tile struct {
 	axes  []int
 	bytes int64
+	// alike is how many of its elements are one and the same (see alike.go), 0 where all are different.
+	alike int64
 }
 
 // storedTile is a tile that a store arranges anew, in a loop or outside of any.
@@ -123,6 +127,8 @@ type step struct {
 	loops []*ir.Op
 	// once are the grid axes along which only the first block does it.
 	once []int
+	// alike is how many elements of its result are one and the same (see alike.go).
+	alike int64
 }
 
 // operand is a tile that a contraction reads from shared memory. A staged one
@@ -145,7 +151,7 @@ type operand struct {
 func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, sizes: sizes, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
-		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, scanned: map[*ir.Op]map[int]bool{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}, results: map[*ir.Op]bool{}, depth: -1}
+		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, scanned: map[*ir.Op]map[int]bool{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}, results: map[*ir.Op]bool{}, alikes: map[along]int64{}, depth: -1}
 	m.misaligned = misalignedOf(f, t)
 	for i, a := range f.Axes {
 		m.place[a] = i
@@ -203,7 +209,7 @@ func (m *model) places(axes []*ir.Axis) []int {
 }
 
 func (m *model) tile(v *ir.Value) tile {
-	return tile{m.places(v.Type.Axes), int64(v.Type.DType.Size())}
+	return tile{m.places(v.Type.Axes), int64(v.Type.DType.Size()), min(m.alike(v), alikeInThread)}
 }
 
 // gather lists the operations with the loops around them, and the axes along which only the first block does them.
@@ -228,7 +234,11 @@ func (m *model) gather(b *ir.Block, loops []*ir.Op, once []int) {
 			m.loops = append(m.loops, op)
 			inside = append(slices.Clone(loops), op)
 		} else {
-			m.ops = append(m.ops, step{op, m.places(ir.Union(types...)), loops, once})
+			alike := int64(1)
+			if len(op.Results) == 1 {
+				alike = m.alike(op.Result())
+			}
+			m.ops = append(m.ops, step{op, m.places(ir.Union(types...)), loops, once, alike})
 		}
 		if isContraction(op) {
 			m.contraction(op, b, loops)
