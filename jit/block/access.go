@@ -25,6 +25,8 @@ type DimAccess struct {
 	Affine  affine
 	Gather  bool // not affine: the index is a tile of its own
 	Checked bool
+	// Span is how many positions of the index have one element, a power of two, where copies bring them so; 0 where each has its own.
+	Span int64
 	// stride is in elements: known, or -1 with a number that divides it.
 	Stride, multiple int64
 }
@@ -45,6 +47,62 @@ func AccessOf(op *ir.Op) []DimAccess {
 		dims[i] = DimAccess{Index: v, Affine: f, Gather: !ok, Checked: op.Checked[i], Stride: stride, multiple: multiple}
 	}
 	return dims
+}
+
+// operandAccess reads a load of what a contraction multiplies, as copies bring it. What a function makes factors of may have an element for several positions: of an index that is a
+// quotient it gives what is divided.
+func operandAccess(of *ir.Op, arg int) []DimAccess {
+	load := of.Args[arg].Def
+	dims := AccessOf(load)
+	if of.Fn == nil || arg != 1 {
+		return dims
+	}
+	for i := range dims {
+		d := &dims[i]
+		if !d.Gather || d.Checked || d.Index.Def == nil {
+			continue
+		}
+		if a, n := QuotientOf(d.Index.Def); a != nil && n > 1 && n&(n-1) == 0 {
+			d.Affine, d.Gather, d.Span = affine{Terms: []axisTerm{{a, 1}}}, false, n
+		}
+	}
+	return dims
+}
+
+// spansOf is how many positions along each axis have one element of what a contraction multiplies as it lies in shared memory; nil where each has its own.
+func spansOf(of *ir.Op, arg int, axes []*ir.Axis) []int {
+	v := of.Args[arg]
+	if of.Fn == nil || arg != 1 || v.Def == nil || v.Def.Code != lang.OpLoad {
+		return nil
+	}
+	dims := operandAccess(of, arg)
+	spans, any := make([]int, len(axes)), false
+	for i, a := range axes {
+		spans[i] = 1
+		for _, d := range dims {
+			if d.Span > 1 && d.Affine.coef(a) == 1 {
+				spans[i] = int(d.Span)
+			}
+		}
+		if v.Type.DType.Packed() && a == Contiguous(dims) {
+			spans[i] *= 8 / v.Type.DType.Bits()
+		}
+		any = any || spans[i] > 1
+	}
+	if !any {
+		return nil
+	}
+	return spans
+}
+
+// CopiedAccess reads a load as copies bring what the products that read it multiply.
+func (p *Program) CopiedAccess(load *ir.Op) []DimAccess {
+	for _, u := range p.Uses[load.Result()] {
+		if u.Arg == 1 && u.Op.Fn != nil && p.Products[u.Op] != nil {
+			return operandAccess(u.Op, 1)
+		}
+	}
+	return AccessOf(load)
 }
 
 // strideOf is the stride of a dimension in elements, -1 when it is only known at launch, and what divides it.
@@ -112,7 +170,11 @@ func (p *Program) vector(t *ir.Tensor, dims []DimAccess, c *ir.Axis, exists bool
 		_, n := p.WordForm(t, dims)
 		return n
 	}
-	bits := int64(t.Held().Bits())
+	bits := int64(t.Held().Bits()) // of a position, along c
+	each := bits
+	if n := max(dims[len(dims)-1].Span, 1); n > 1 {
+		bits /= n
+	}
 	whole := p.StartMultiple(c) // elements
 	if !exists {
 		whole = gcd(whole, p.endMultiple(c))
@@ -126,7 +188,7 @@ func (p *Program) vector(t *ir.Tensor, dims []DimAccess, c *ir.Axis, exists bool
 		if d.Stride >= 0 {
 			unit = multipleOf(d.Stride)
 		}
-		parts := int64(manyMultiples)
+		parts, span := int64(manyMultiples), max(d.Span, 1)
 		switch {
 		case d.Gather:
 			parts = 1
@@ -137,13 +199,13 @@ func (p *Program) vector(t *ir.Tensor, dims []DimAccess, c *ir.Axis, exists bool
 			}
 			for _, s := range d.Affine.Terms {
 				if s.Axis == c && i == len(dims)-1 {
-					parts = gcd(parts, p.StartMultiple(c))
+					parts = gcd(parts, p.StartMultiple(c)/span)
 				} else {
 					parts = gcd(parts, multipleOf(s.Coef))
 				}
 			}
 		}
-		align = gcd(align, min(unit, 1<<20)*min(parts, 1<<20)*bits)
+		align = gcd(align, min(unit, 1<<20)*min(parts, 1<<20)*each)
 	}
 	v := 1
 	for int64(2*v)*bits <= 128 && align%(int64(2*v)*bits) == 0 && whole%int64(2*v) == 0 {

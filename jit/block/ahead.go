@@ -97,7 +97,7 @@ func (p *Program) newPipeline(op *ir.Op) *Pipeline {
 	}
 	x := &Pipeline{Op: op, Stages: p.Stages, Ahead: p.Stages - 1, Copies: p.slice(op)}
 	x.Copies = slices.DeleteFunc(x.Copies, func(c Copy) bool {
-		return c.Vector*c.Tile.DType.Size() < 4 // cp.async moves 4, 8 or 16 bytes
+		return c.Tile.BytesOf(c.Vector) < 4 // cp.async moves 4, 8 or 16 bytes
 	})
 	if len(x.Copies) == 0 {
 		return nil
@@ -137,7 +137,7 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 			continue
 		}
 		v := op.Result()
-		dims := p.Access(op)
+		dims := p.CopiedAccess(op)
 		c := Contiguous(dims)
 		ok := c != nil
 		for _, d := range dims {
@@ -164,14 +164,35 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 			continue
 		}
 		vec := min(p.Vector(op.Tensor, dims, c), tile.Vector())
-		items = append(items, Copy{Load: op, Tile: tile, Layout: p.copyLayout(tile, vec), Vector: vec})
+		if slices.ContainsFunc(dims, func(d DimAccess) bool { return d.Span > 1 && p.startOf(d)%d.Span != 0 }) {
+			continue
+		}
+		items = append(items, Copy{Load: op, Tile: tile, Layout: p.CopyLayout(tile, vec), Vector: vec})
 	}
 	return items
 }
 
-// copyLayout is the layout in which threads copy a tile, so many neighbours at once.
-func (p *Program) copyLayout(t *Tile, vector int) layout.Layout {
-	return layout.Blocked(t.Axes, t.Extents, vector, p.Warps)
+// CopyLayout is the layout in which threads copy a tile, so many neighbours at once.
+func (p *Program) CopyLayout(t *Tile, vector int) layout.Layout {
+	if t.Spans == nil {
+		return layout.Blocked(t.Axes, t.Extents, vector, p.Warps)
+	}
+	// Of positions that share an element across the rows one is copied.
+	extents := slices.Clone(t.Extents)
+	for i := 1; i < len(extents); i++ {
+		extents[i] /= t.Span(i)
+	}
+	l := layout.Blocked(t.Axes, extents, vector, p.Warps)
+	for _, digits := range []*[]layout.Digit{&l.Reg, &l.Lane, &l.Warp} {
+		*digits = slices.Clone(*digits)
+		for n := range *digits {
+			d := &(*digits)[n]
+			if i := slices.Index(t.Axes, d.Axis); i > 0 {
+				d.Stride *= t.Span(i)
+			}
+		}
+	}
+	return l
 }
 
 // ZeroElse reports a load that gives 0 for what its tensor has not, or that reads nothing but what it has: copies leave zeros there.

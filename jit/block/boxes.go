@@ -37,7 +37,7 @@ func (b *Box) MayBeginOutside() bool {
 // boxFor finds how the TMA would fill a tile with a load's elements, in a loop: what
 // does not exist has to come out as 0 where a product would count it.
 func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
-	dims, wiped := p.Access(load), false
+	dims, wiped := p.CopiedAccess(load), false
 	for i, d := range dims {
 		for _, term := range d.Affine.Terms {
 			if !p.endsInZeros(term.Axis, load, i, loop) {
@@ -123,7 +123,7 @@ func boxUnits(tensor *ir.Tensor, dims []DimAccess, beyond bool) (along map[*ir.A
 		if tensor.Shape[i].Wide { // coordinates have 32 bits
 			return nil, false
 		}
-		if d.Gather || d.Checked && !beyond || len(d.Affine.Terms) > 1 {
+		if d.Gather || d.Span > 1 || d.Checked && !beyond || len(d.Affine.Terms) > 1 {
 			return nil, false
 		}
 		if i < len(dims)-1 {

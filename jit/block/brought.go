@@ -53,5 +53,5 @@ func (p *Program) brought(op, loop *ir.Op) *Beside {
 	if vector*tile.DType.Size() < 4 { // cp.async moves 4, 8 or 16 bytes
 		return nil
 	}
-	return &Beside{op, tile, p.copyLayout(tile, vector), vector}
+	return &Beside{op, tile, p.CopyLayout(tile, vector), vector}
 }

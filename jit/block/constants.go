@@ -108,7 +108,7 @@ func (p *Program) constant(op *ir.Op, dims []DimAccess) *Constant {
 			return nil
 		}
 		c.Vector, c.Rounds = min(vector, c.Tile.Vector()), constantRounds
-		c.Layout = p.copyLayout(c.Tile, c.Vector)
+		c.Layout = p.CopyLayout(c.Tile, c.Vector)
 	} else {
 		l := p.Homes[v]
 		c.Groups, c.Vector = l.Groups(x, l.Aligned(x, vector))

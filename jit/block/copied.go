@@ -34,6 +34,6 @@ func (p *Program) copyOperands() {
 		if vector*tile.DType.Size() < leastCopy {
 			continue
 		}
-		p.Copied = append(p.Copied, &Beside{op, tile, p.copyLayout(tile, vector), vector})
+		p.Copied = append(p.Copied, &Beside{op, tile, p.CopyLayout(tile, vector), vector})
 	}
 }

@@ -94,5 +94,5 @@ func (p *Program) loadBeside(op *ir.Op) {
 		return
 	}
 	t := NewTile(v.Type.DType, []*ir.Axis{c}, []int{int(c.Extent)}, false)
-	p.Beside = append(p.Beside, &Beside{op, t, p.copyLayout(t, vector), vector})
+	p.Beside = append(p.Beside, &Beside{op, t, p.CopyLayout(t, vector), vector})
 }

@@ -102,15 +102,21 @@ func (t *text) tile(x **Tile) {
 func (t *text) shape(x *Tile) {
 	sides := make([]side, len(x.Axes))
 	for i, a := range x.Axes {
-		sides[i] = side{a, x.Extents[i]}
+		sides[i] = side{a, x.Extents[i], x.Span(i)}
 	}
+	spans := false
 	list(t, &sides, func(s *side) {
 		t.axis(&s.axis)
 		number(t, &s.extent)
+		unless(t, "by", &s.span, 1)
+		spans = spans || s.span > 1
 	})
 	if t.reading() {
 		for _, s := range sides {
 			x.Axes, x.Extents = append(x.Axes, s.axis), append(x.Extents, s.extent)
+			if spans {
+				x.Spans = append(x.Spans, s.span)
+			}
 		}
 	}
 	t.word("of")
@@ -124,6 +130,8 @@ func (t *text) shape(x *Tile) {
 type side struct {
 	axis   *ir.Axis
 	extent int
+	// span is how many positions have one element.
+	span int
 }
 
 // wrong says what no tile of shared memory has.
@@ -211,7 +219,7 @@ func (t *text) copy(c *Copy) {
 	optional(t, "box", &c.Box, func(b *Box) { t.box(b, c.Load, c.Tile) })
 	t.flag("shared", &c.Shared)
 	if t.reading() {
-		c.Layout = t.copyLayout(c.Tile, c.Vector)
+		c.Layout = t.CopyLayout(c.Tile, c.Vector)
 	}
 }
 
@@ -262,7 +270,7 @@ func (t *text) constant(c *Constant) {
 	}
 	c.GroupBytes = c.Vector * c.Load.Tensor.DType.Size()
 	if c.Tile != nil {
-		c.Layout = t.copyLayout(c.Tile, c.Vector)
+		c.Layout = t.CopyLayout(c.Tile, c.Vector)
 		return
 	}
 	along := Contiguous(t.Access(c.Load))
@@ -276,7 +284,7 @@ func (t *text) constant(c *Constant) {
 func (t *text) besideProduct(b *Beside) {
 	t.tile(&b.Tile)
 	if t.vector(&b.Vector); t.reading() {
-		b.Layout = t.copyLayout(b.Tile, b.Vector)
+		b.Layout = t.CopyLayout(b.Tile, b.Vector)
 	}
 }
 

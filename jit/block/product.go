@@ -213,7 +213,7 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 		p.layOut(c)
 		return c
 	}
-	c.K = p.contiguousFirst(c.K, op.Args[0], op.Args[1])
+	c.K = contiguousFirst(c.K, op)
 	p.inF16(c)
 	p.inF8(c)
 	p.orient(c)
@@ -366,13 +366,13 @@ func (c *Product) Home() layout.Layout {
 	return c.Result
 }
 
-// contiguousFirst moves to the front the axis along which an operand lies contiguous in memory.
-func (p *Program) contiguousFirst(axes []*ir.Axis, operands ...*ir.Value) []*ir.Axis {
-	for _, v := range operands {
+// contiguousFirst moves to the front the axis along which an operand of a product lies contiguous in memory.
+func contiguousFirst(axes []*ir.Axis, of *ir.Op) []*ir.Axis {
+	for arg, v := range of.Args[:2] {
 		if v.Def == nil || v.Def.Code != lang.OpLoad {
 			continue
 		}
-		c := Contiguous(p.Access(v.Def))
+		c := Contiguous(operandAccess(of, arg))
 		for i, a := range axes {
 			if a == c {
 				out := []*ir.Axis{a}
@@ -516,7 +516,7 @@ func (p *Program) fitsWgmma(c *Product) bool {
 		return false
 	}
 	if c.MMA.InRegister == 2 { // bytes are never transposed, and there are fewer shapes
-		return deep && (columns <= 32 || columns%16 == 0) && (p.wgmmaFirst(c, c.A) == depth || p.liesAcross(c.Op.Args[c.A], c.M))
+		return deep && (columns <= 32 || columns%16 == 0) && (p.wgmmaFirst(c, c.A) == depth || liesAcross(c.Op, c.A, c.M))
 	}
 	return deep || panel(columns)
 }
@@ -534,7 +534,7 @@ func powers(axes []*ir.Axis) bool {
 func (p *Program) wgmmaFirst(c *Product, arg int) *ir.Axis {
 	v := c.Op.Args[arg]
 	if v.Def != nil && v.Def.Code == lang.OpLoad {
-		if a := Contiguous(p.Access(v.Def)); a != nil && v.Type.Has(a) {
+		if a := Contiguous(operandAccess(c.Op, arg)); a != nil && v.Type.Has(a) {
 			return a
 		}
 	}
@@ -561,8 +561,8 @@ func (c *Product) Fours() bool { return c.Op.Mixed() && c.KBits[3].Stride == 2 }
 // findAcross finds which operands of bytes lie along their rows (or columns).
 func (p *Program) findAcross(c *Product) {
 	bytes := c.MMA.InRegister == 2
-	c.aAcross = (bytes || c.Op.Mixed()) && p.liesAcross(c.Op.Args[c.A], c.M)
-	c.bAcross = bytes && p.liesAcross(c.Op.Args[c.B], c.N)
+	c.aAcross = (bytes || c.Op.Mixed()) && liesAcross(c.Op, c.A, c.M)
+	c.bAcross = bytes && liesAcross(c.Op, c.B, c.N)
 }
 
 // layAcross orders the digits of such rows and columns as they are read. It gives the repetition that tells the two tiles of columns
@@ -578,9 +578,10 @@ func (c *Product) layAcross() (between []layout.Digit) {
 	return between
 }
 
-// liesAcross reports a load that is contiguous along the first of the axes, with at least 16 bytes of it.
-func (p *Program) liesAcross(v *ir.Value, axes []*ir.Axis) bool {
-	return len(axes) > 0 && axes[0].Extent > 8 && v.Def != nil && v.Def.Code == lang.OpLoad && Contiguous(p.Access(v.Def)) == axes[0]
+// liesAcross reports an operand that is loaded contiguous along the first of the axes, with at least 16 bytes of it.
+func liesAcross(of *ir.Op, arg int, axes []*ir.Axis) bool {
+	v := of.Args[arg]
+	return len(axes) > 0 && axes[0].Extent > 8 && v.Def != nil && v.Def.Code == lang.OpLoad && Contiguous(operandAccess(of, arg)) == axes[0]
 }
 
 // Across reports an operand of bytes that lies along its rows (or columns) in shared memory.

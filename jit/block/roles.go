@@ -30,10 +30,11 @@ func WgmmaRoles(op *ir.Op) (roles Roles, ok bool) {
 	for arg, v := range op.Args[:2] {
 		d := v.Type.DType
 		loaded[arg] = v.Def != nil && v.Def.Code == lang.OpLoad
-		if d != lang.F32 && d.Bits() != 8 && d.Bits() != 16 || d == lang.F32 && !(loaded[arg] && copiesAsBoxes(v.Def, op.Over)) {
+		made := op.Fn != nil && arg == 1 // whatever it is made of
+		if !made && d != lang.F32 && d.Bits() != 8 && d.Bits() != 16 || !made && d == lang.F32 && !(loaded[arg] && copiesAsBoxes(v.Def, op.Over)) {
 			return roles, false
 		}
-		deep[arg] = loaded[arg] && slices.Contains(op.Over, Contiguous(AccessOf(v.Def)))
+		deep[arg] = loaded[arg] && slices.Contains(op.Over, Contiguous(operandAccess(op, arg)))
 		single[arg] = ir.Divided(ir.Without(v.Type.Axes, op.Args[1-arg].Type.Axes)) == 1
 	}
 	if op.Mixed() { // threads widen the rows on their way from shared memory

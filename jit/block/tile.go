@@ -15,7 +15,10 @@ import (
 type Tile struct {
 	DType   lang.DType
 	Axes    []*ir.Axis // the contiguous one first
-	Extents []int      // how much is held along each
+	Extents []int      // how many positions are held along each
+	// Spans is how many positions along each axis have one element, as eight do of words with eight weights each; nil where each has its own. An element of four bits is one of the
+	// two that a byte has.
+	Spans []int
 	// Swizzle is how many chunks are permuted among each other: 1, 2, 4 or 8.
 	Swizzle int
 	// Alike is how many rows, one after the other, are permuted alike; 0 for as many as lie in 128 bytes. Where a thread has several
@@ -30,12 +33,19 @@ type Tile struct {
 
 // NewTile lays out a tile; ext may be padded. Contiguous comes first. Elements of packed types take a byte each.
 func NewTile(d lang.DType, axes []*ir.Axis, ext []int, swizzled bool) *Tile {
-	d = d.WholeBytes()
-	t := &Tile{DType: d, Axes: axes, Extents: append([]int(nil), ext...), Swizzle: 1}
+	return newTile(d.WholeBytes(), axes, ext, nil, swizzled)
+}
+
+// newTile lays out a tile of which so many positions have one element along each axis.
+func newTile(d lang.DType, axes []*ir.Axis, ext, spans []int, swizzled bool) *Tile {
+	t := &Tile{DType: d, Axes: axes, Extents: append([]int(nil), ext...), Spans: spans, Swizzle: 1}
 	if len(axes) > 0 {
-		chunk := max(16/d.Size(), 1)
+		chunk := max(16/d.Size(), 1) * t.Span(0)
 		if t.Extents[0] > chunk/2 || len(axes) > 1 && t.Extents[0] > 1 {
 			t.Extents[0] = (t.Extents[0] + chunk - 1) / chunk * chunk
+		}
+		for i := 1; i < len(t.Extents); i++ {
+			t.Extents[i] = (t.Extents[i] + t.Span(i) - 1) / t.Span(i) * t.Span(i)
 		}
 		for i := 1; i < len(t.Extents)-1; i++ {
 			if t.Extents[i] < 8 {
@@ -53,19 +63,35 @@ func NewTile(d lang.DType, axes []*ir.Axis, ext []int, swizzled bool) *Tile {
 	return t
 }
 
+// Span is how many positions along an axis, given by its place, have one element.
+func (t *Tile) Span(i int) int {
+	if t.Spans == nil {
+		return 1
+	}
+	return t.Spans[i]
+}
+
+// BytesOf is how many bytes so many neighbours along the rows take.
+func (t *Tile) BytesOf(positions int) int {
+	if len(t.Axes) == 0 {
+		return t.DType.Size()
+	}
+	return positions / t.Span(0) * t.DType.Size()
+}
+
 // RowBytes is the bytes of a row.
 func (t *Tile) RowBytes() int {
 	if len(t.Axes) == 0 {
 		return t.DType.Size()
 	}
-	return t.Extents[0] * t.DType.Size()
+	return t.BytesOf(t.Extents[0])
 }
 
 // Bytes is what the tile takes of shared memory.
 func (t *Tile) Bytes() int {
 	n := t.RowBytes()
-	for _, e := range t.Extents[min(1, len(t.Extents)):] {
-		n *= e
+	for i := 1; i < len(t.Extents); i++ {
+		n *= t.Extents[i] / t.Span(i)
 	}
 	return n
 }
@@ -74,12 +100,13 @@ func (t *Tile) Bytes() int {
 func (t *Tile) Place(coord func(*ir.Axis) int) (row, column int) {
 	scale := 1
 	for i, a := range t.Axes {
+		at := coord(a) / t.Span(i)
 		if i == 0 {
-			column = coord(a) * t.DType.Size()
+			column = at * t.DType.Size()
 			continue
 		}
-		row += coord(a) * scale
-		scale *= t.Extents[i]
+		row += at * scale
+		scale *= t.Extents[i] / t.Span(i)
 	}
 	return row, column
 }
@@ -122,15 +149,32 @@ const chunkBytes = 16
 func (t *Tile) Linear(l layout.Layout) bool {
 	type spot struct{ row, column int }
 	var threads, regs []spot
+	// Of positions that share elements, what the thread and the register add to one must not carry.
+	carries := false
+	carry := func(at func(*ir.Axis) int, of []int) []int {
+		for i, a := range t.Axes {
+			of[i] = max(of[i], at(a)%t.Span(i))
+		}
+		return of
+	}
+	ofThreads, ofRegs := make([]int, len(t.Axes)), make([]int, len(t.Axes))
 	for w := range l.Warps() {
 		for n := range layout.Lanes {
-			row, column := t.Place(func(a *ir.Axis) int { return l.ThreadCoord(n, w, a) })
-			threads = append(threads, spot{row, column})
+			at := func(a *ir.Axis) int { return l.ThreadCoord(n, w, a) }
+			row, column := t.Place(at)
+			threads, ofThreads = append(threads, spot{row, column}), carry(at, ofThreads)
 		}
 	}
 	for r := range l.Regs() {
-		row, column := t.Place(func(a *ir.Axis) int { return l.RegCoord(r, a) })
-		regs = append(regs, spot{row, column})
+		at := func(a *ir.Axis) int { return l.RegCoord(r, a) }
+		row, column := t.Place(at)
+		regs, ofRegs = append(regs, spot{row, column}), carry(at, ofRegs)
+	}
+	for i := range t.Axes {
+		carries = carries || ofThreads[i]+ofRegs[i] >= t.Span(i) && t.Span(i) > 1
+	}
+	if carries {
+		return false
 	}
 	for _, r := range regs {
 		xor, plus := t.Split(r.row, r.column)
@@ -165,6 +209,9 @@ func (t *Tile) Contiguous() *ir.Axis {
 // Vector is how many neighbours one access to the tile may move.
 func (t *Tile) Vector() int {
 	v := max(16/t.DType.Size(), 1)
+	if len(t.Axes) > 0 {
+		v *= t.Span(0)
+	}
 	for v > 1 && (len(t.Extents) == 0 || t.Extents[0]%v != 0) {
 		v /= 2
 	}
@@ -210,7 +257,7 @@ func (t *Tile) Holds(want *Tile) bool {
 		return false
 	}
 	for i, a := range t.Axes {
-		if want.Axes[i] != a || want.Extents[i] > t.Extents[i] {
+		if want.Axes[i] != a || want.Extents[i] > t.Extents[i] || want.Span(i) != t.Span(i) {
 			return false
 		}
 	}
@@ -247,7 +294,7 @@ func (p *Program) fragmentTile(c *Product, arg int) *Tile {
 	first := 0
 	if v.Def != nil && v.Def.Code == lang.OpLoad {
 		for i, a := range axes {
-			if a == Contiguous(p.Access(v.Def)) {
+			if a == Contiguous(operandAccess(c.Op, arg)) {
 				first = i
 			}
 		}
@@ -266,7 +313,7 @@ func (p *Program) fragmentTile(c *Product, arg int) *Tile {
 	for i, a := range axes {
 		ext[i] = l.Physical(a)
 	}
-	t := NewTile(c.InShared(arg), axes, ext, true)
+	t := newTile(c.InShared(arg), axes, ext, spansOf(c.Op, arg, axes), true)
 	if c.Op.Mixed() { // a step has as many positions of the wider operand as fill whole lines of the narrower: boxes bring them by panels
 		t.panel()
 	}
@@ -289,7 +336,7 @@ func (p *Program) wgmmaTile(c *Product, arg int) *Tile {
 	for i, a := range axes {
 		ext[i] = l.Physical(a)
 	}
-	t := NewTile(c.InShared(arg), axes, ext, true)
+	t := newTile(c.InShared(arg), axes, ext, spansOf(c.Op, arg, axes), true)
 	t.Async = true
 	t.panel()
 	return t

@@ -7,14 +7,14 @@ import (
 	"tilec/lang"
 )
 
-// Weights of 8 bits are widened to what they are multiplied with, and often scaled. As operations of their own these take them through registers and shared memory once
+// Weights of 8 bits are widened to what they are multiplied with, and often scaled; those of 4 bits lie eight in a word. As operations of their own these take them through registers and shared memory once
 // more, and no copy of them runs ahead of a loop. A contraction that takes them as they lie has them copied like any operand, and computes what it multiplies of what it
 // reads.
 //
 // Where one contraction takes what another gives, as in attention, which operand plays the rows is not ours to say: such kernels stay.
 var mix = Pass{
 	Name: "mix",
-	Doc:  "has contractions take numbers of 8 bits as they lie, where they were widened or scaled for it and the machine asks for that",
+	Doc:  "has contractions take narrow numbers as they lie, where they were widened, scaled or unpacked for it and the machine asks for that",
 	Run: func(f *ir.Func, o *Options) (bool, error) {
 		if !o.Matrix || chained(f) {
 			return false, nil
@@ -38,11 +38,11 @@ var mix = Pass{
 			for arg, v := range op.Args[:2] {
 				wide := op.Args[1-arg]
 				made := m.factor(v)
-				if made == nil || m.factor(wide) != nil || !ir.Mixes(wide.Type.DType, made.raw.Type.DType) {
+				if made == nil || m.factor(wide) != nil || wide.Type.DType != lang.F16 && wide.Type.DType != lang.BF16 {
 					continue
 				}
 				mixed := &ir.Op{Code: op.Code, Args: slices.Concat([]*ir.Value{wide, made.raw}, op.Args[2:]), Over: slices.Clone(op.Over), Precision: op.Precision}
-				if len(made.path) > 1 || made.path[0].Code != lang.OpCast {
+				if len(made.path) > 1 || made.path[0].Code != lang.OpCast || !ir.Mixes(wide.Type.DType, made.raw.Type.DType) {
 					mixed.Fn = m.function(made)
 					mixed.Args = append(mixed.Args, made.using...)
 				}
@@ -105,9 +105,9 @@ type mixing struct {
 	uses map[*ir.Value]int
 }
 
-// factor is a factor of a contraction that is made of elements of 8 bits.
+// factor is a factor of a contraction that is made of narrower elements.
 type factor struct {
-	// raw is what was loaded, of all axes of the factor.
+	// raw is what was loaded: of 8 bits or fewer, or elements that each have several positions' numbers.
 	raw *ir.Value
 	// path is the elementwise operations from raw to the factor, in order: nothing else uses what they give. Using is what they take beside.
 	path  []*ir.Op
@@ -119,30 +119,27 @@ const longestPath = 16
 
 // factor finds what a factor is made of; nil where it is nothing of the kind.
 func (m *mixing) factor(v *ir.Value) *factor {
-	made := &factor{}
-	one, follows := true, map[*ir.Value]bool{} // whether a value follows from raw
-	var visit func(v *ir.Value) bool
+	raw := rawOf(v)
+	if raw == nil || raw == v {
+		return nil
+	}
+	made := &factor{raw: raw}
+	follows := map[*ir.Value]bool{raw: true} // whether a value follows from raw
+	var visit func(x *ir.Value) bool
 	visit = func(x *ir.Value) bool {
 		known, ok := follows[x]
-		if ok || x.Def == nil {
+		if ok || x.Def == nil || !madeElementwise(x) || len(made.path) > longestPath {
 			return known
 		}
-		op := x.Def
-		switch {
-		case op.Code == lang.OpLoad && x.Type.DType.Bits() == 8 && x.Type.DType != lang.Bool && len(ir.Without(v.Type.Axes, x.Type.Axes)) == 0 && liesPlain(op):
-			one = one && made.raw == nil
-			made.raw, follows[x] = x, true
-		case op.Code.Row().Elementwise && op.Code != lang.OpRandomBits && len(made.path) <= longestPath:
-			for _, arg := range op.Args {
-				follows[x] = visit(arg) || follows[x]
-			}
-			if follows[x] {
-				made.path = append(made.path, op)
-			}
+		for _, arg := range x.Def.Args {
+			follows[x] = visit(arg) || follows[x]
+		}
+		if follows[x] {
+			made.path = append(made.path, x.Def)
 		}
 		return follows[x]
 	}
-	if !visit(v) || !one || made.raw == v || len(made.path) > longestPath {
+	if !visit(v) || len(made.path) > longestPath {
 		return nil
 	}
 	inside := map[*ir.Value]int{}
@@ -164,6 +161,44 @@ func (m *mixing) factor(v *ir.Value) *factor {
 		}
 	}
 	return made
+}
+
+// rawOf is the load of most elements from which a factor follows, of all of its axes; nil where there is none, or two.
+func rawOf(v *ir.Value) *ir.Value {
+	var raw *ir.Value
+	fewest, seen := int64(0), map[*ir.Value]bool{}
+	var visit func(x *ir.Value)
+	visit = func(x *ir.Value) {
+		if seen[x] || x.Def == nil {
+			return
+		}
+		seen[x] = true
+		switch op := x.Def; {
+		case op.Code == lang.OpLoad && len(ir.Without(v.Type.Axes, x.Type.Axes)) == 0:
+			n, ok := positionsOfElement(op)
+			switch d := x.Type.DType; {
+			case !ok, n == 1 && d.Bits() > 8, n > 1 && !d.IsInt(), d == lang.Bool:
+				if n == 1 { // as many elements, and no copy would bring them
+					raw, fewest = nil, -1
+				}
+			case fewest == 0 || 0 < n && n < fewest:
+				raw, fewest = x, n
+			case n == fewest:
+				raw = nil
+			}
+		case madeElementwise(x):
+			for _, arg := range op.Args {
+				visit(arg)
+			}
+		}
+	}
+	visit(v)
+	return raw
+}
+
+// madeElementwise reports what the function of a contraction may compute.
+func madeElementwise(v *ir.Value) bool {
+	return v.Def.Code.Row().Elementwise && v.Def.Code != lang.OpRandomBits
 }
 
 // function is a factor's path as a function of its elements, the raw one first.
@@ -197,15 +232,18 @@ func asLong(v *ir.Value, axes []*ir.Axis) bool {
 	case op == nil || len(ir.Without(axes, v.Type.Axes)) > 0:
 		return false
 	case op.Code == lang.OpLoad:
-		return liesPlain(op)
+		n, ok := positionsOfElement(op)
+		return !ok || n == 1
 	case op.Code.Row().Elementwise:
 		return slices.ContainsFunc(op.Args, func(x *ir.Value) bool { return asLong(x, axes) })
 	}
 	return op.Code.Row().Group != lang.GroupCreate
 }
 
-// liesPlain reports a load of elements of which each stands for itself: its indices are positions and sums of them, as copies compute them.
-func liesPlain(load *ir.Op) bool {
+// positionsOfElement is how many positions each element of a load stands for: its indices are positions, sums of them, or quotients by powers of two, as copies compute them; false where they
+// are anything else.
+func positionsOfElement(load *ir.Op) (int64, bool) {
+	n := int64(1)
 	var plain func(v *ir.Value) bool
 	plain = func(v *ir.Value) bool {
 		if v.Type.IsScalar() {
@@ -219,7 +257,21 @@ func liesPlain(load *ir.Op) bool {
 		}
 		return false
 	}
-	return !slices.ContainsFunc(load.Indices(), func(v *ir.Value) bool { return !plain(v) })
+	for i, v := range load.Indices() {
+		if plain(v) {
+			continue
+		}
+		op := v.Def
+		if op.Code != lang.OpDiv && op.Code != lang.OpFloorDiv || op.Args[0].Def == nil || op.Args[0].Def.Code != lang.OpIndex || load.Checked[i] {
+			return 0, false
+		}
+		by, ok := op.Args[1].IsConst()
+		if !ok || by.Int < 1 || by.Int&(by.Int-1) != 0 {
+			return 0, false
+		}
+		n *= by.Int
+	}
+	return n, true
 }
 
 // chained reports a kernel of which a contraction takes as a factor what follows from another.

@@ -61,15 +61,40 @@ func (k *kernel) fragments(c *block.Product, arg int, s staged) fragments {
 		return fragments{at: load}
 	}
 	x, made := k.accessing(t, l), k.elements(c, arg)
+	known := map[asm.Addr]asm.Reg{} // several positions may have one element
 	return fragments{at: func(step, rep, batch int) []asm.Reg {
 		per := l.Regs() / (steps * reps * c.Batches())
 		first := number(step, rep, batch) * per
 		values := make([]asm.Reg, l.Regs())
 		for r := first; r < first+per; r++ {
-			values[r] = k.fetch(t.DType, 1, "ld.shared", asm.Reg{}, x.at(r))[0]
+			at := x.at(r)
+			if !known[at].Valid() {
+				known[at] = k.fetchOne(t, at)
+			}
+			values[r] = k.ofByte(t, l, r, known[at])
 		}
 		return k.packFragment(c, arg, values, number(step, rep, batch), made)
 	}}
+}
+
+// fetchOne loads an element from shared memory, of a packed type the byte that has it.
+func (k *kernel) fetchOne(t *sharedTile, at asm.Addr) asm.Reg {
+	d := t.DType
+	if t.Spans != nil && d.Packed() {
+		d = lang.U8
+	}
+	return k.fetch(d, 1, "ld.shared", asm.Reg{}, at)[0]
+}
+
+// ofByte is the element of a register in a layout: of a packed type that which its position says of the byte.
+func (k *kernel) ofByte(t *sharedTile, l layout.Layout, r int, x asm.Reg) asm.Reg {
+	if t.Spans == nil || !t.DType.Packed() {
+		return x
+	}
+	a := t.Contiguous()
+	at := k.a.Add(k.threadCoord(l, a), asm.Int(l.RegCoord(r, a)))
+	up := k.a.Calc(asm.B32, "shl.b32", k.a.Calc(asm.B32, "and.b32", k.a.Register(at), asm.Int(1)), asm.Int(2))
+	return elem.Unpack(k.a, t.DType, k.a.Op(asm.B32, "shr.u32", x, up), 1)[0]
 }
 
 // elements gives what a product multiplies of an operand's element in a register.
@@ -207,14 +232,17 @@ func (k *kernel) copiesInShared(v *ir.Value) []*sharedTile {
 // fill writes a value to a tile, with 0 for what does not exist along the axes in
 // zeroed, and for what the layout in which the value is held does not reach.
 func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
-	if v.Def != nil && k.Again(v) {
+	if v.Def != nil && (k.Again(v) || t.Spans != nil) {
 		vec := t.Vector()
 		if v.Def.Code == lang.OpLoad {
 			if dims := k.Access(v.Def); block.Contiguous(dims) == t.Contiguous() {
 				vec = min(vec, k.Vector(v.Def.Tensor, dims, t.Contiguous()))
 			}
 		}
-		l := layout.Blocked(t.Axes, t.Extents, vec, k.Warps)
+		if len(t.Axes) > 0 {
+			vec = max(vec, t.Span(0))
+		}
+		l := k.CopyLayout(&t.Tile, vec)
 		k.write(t, v, l, k.recompute(v.Def, l), zeroed)
 		return
 	}

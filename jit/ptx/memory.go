@@ -101,7 +101,12 @@ type addressing struct {
 
 // indexing has the indices of one access in one layout, and no addresses.
 func (k *kernel) indexing(op *ir.Op, l layout.Layout) *addressing {
-	x := &addressing{k: k, tensor: op.Tensor, dims: k.Access(op), l: l, gathered: map[int][]asm.Reg{}, size: int64(op.Tensor.Held().Size())}
+	return k.indexingBy(op, k.Access(op), l)
+}
+
+// indexingBy is indexing of an access that is read in a way of its own.
+func (k *kernel) indexingBy(op *ir.Op, dims []block.DimAccess, l layout.Layout) *addressing {
+	x := &addressing{k: k, tensor: op.Tensor, dims: dims, l: l, gathered: map[int][]asm.Reg{}, size: int64(op.Tensor.Held().Size())}
 	for i, d := range x.dims {
 		if d.Gather {
 			x.gathered[i] = k.get(d.Index, l.Slice(d.Index.Type.Axes))
@@ -111,7 +116,12 @@ func (k *kernel) indexing(op *ir.Op, l layout.Layout) *addressing {
 }
 
 func (k *kernel) addressing(op *ir.Op, l layout.Layout) *addressing {
-	x := k.indexing(op, l)
+	return k.addressingBy(op, k.Access(op), l)
+}
+
+// addressingBy computes the addresses of an access that is read in a way of its own.
+func (k *kernel) addressingBy(op *ir.Op, dims []block.DimAccess, l layout.Layout) *addressing {
+	x := k.indexingBy(op, dims, l)
 	x.base = k.pointer(op.Tensor)
 	if op.Tensor.Held().Packed() {
 		x.base = k.inHalves(op.Tensor)
@@ -177,6 +187,14 @@ func (x *addressing) step(base asm.Reg, i int, n asm.Number, coef int64) asm.Reg
 	}
 	bytes := x.size * coef
 	d := x.dims[i]
+	if d.Span > 1 { // all that is added up is a multiple of it
+		if m, ok := n.(asm.Int); ok {
+			n = m / asm.Int(d.Span)
+		} else {
+			r := n.(asm.Reg)
+			n = k.a.Calc(r.Class, "shr."+map[asm.Class]string{asm.B32: "u32", asm.B64: "u64"}[r.Class], r, asm.Int(log2(int(d.Span))))
+		}
+	}
 	if m, ok := n.(asm.Int); ok {
 		if d.Stride >= 0 {
 			return k.offset(base, int64(m)*d.Stride*bytes)
@@ -225,7 +243,7 @@ func (x *addressing) at(r int) address {
 			out.base = x.step(out.base, i, x.gathered[i][x.l.Project(r, d.Index.Type.Axes)], 1)
 		case n == 0:
 		case d.Stride >= 0:
-			out.offset += n * d.Stride * x.size
+			out.offset += n / max(d.Span, 1) * d.Stride * x.size
 		default:
 			out.base = x.step(out.base, i, asm.Int(n), 1)
 		}

@@ -22,6 +22,8 @@ func (k *kernel) loadMixed(c *block.Product, t *sharedTile) func(step, rep, batc
 	x := &mixedRows{k: k, c: c, t: t, steps: layout.Product(c.KReps), reps: layout.Product(c.MReps)}
 	var read func(step, rep, batch int) []asm.Reg
 	switch {
+	case t.Spans != nil:
+		return nil // element by element
 	case c.Across(c.A):
 		read = x.across()
 	case t.Contiguous() != c.K[0] || c.MBits[3].Axis == nil: // copies have no registers

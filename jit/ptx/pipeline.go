@@ -271,7 +271,7 @@ func (k *kernel) copyPart(op *ir.Op, t *sharedTile, l layout.Layout, vec int, wh
 	if what != whole {
 		start = k.GrownFrom(op)
 	}
-	from, to := k.addressing(op, l), k.accessing(t, l)
+	from, to := k.addressingBy(op, k.CopiedAccess(op), l), k.accessing(t, l)
 	c := t.Contiguous()
 	groups, n := l.Groups(c, vec)
 	name, bytes := k.copyInstruction(t, n)
@@ -293,18 +293,22 @@ func (k *kernel) copyPart(op *ir.Op, t *sharedTile, l layout.Layout, vec int, wh
 		if exists.Valid() && what != fresh {
 			size = append(size, k.a.Calc(asm.B32, "selp.b32", asm.Int(bytes), asm.Int(0), exists))
 		}
-		k.a.If(p).Do(name, append([]asm.Operand{to.at(g[0]), from.at(g[0]).addr(), asm.Int(bytes)}, size...)...)
+		at := from.at(g[0])
+		if at.halves {
+			at = k.inBytes(at)
+		}
+		k.a.If(p).Do(name, append([]asm.Operand{to.at(g[0]), at.addr(), asm.Int(bytes)}, size...)...)
 	}
 }
 
 // copyInstruction is the copy of so many elements to a tile by one thread, and their bytes.
 func (k *kernel) copyInstruction(t *sharedTile, elements int) (name string, bytes int) {
-	bytes = elements * t.DType.Size()
+	bytes = t.BytesOf(elements)
 	name = "cp.async.ca.shared.global"
 	if bytes == 16 {
 		name = "cp.async.cg.shared.global"
 	}
-	if t.Extents[0]*t.DType.Size() >= 128 { // neighbours take the rest of the line
+	if t.RowBytes() >= 128 { // neighbours take the rest of the line
 		k.a.Require(74)
 		name += ".L2::128B"
 	}

@@ -196,12 +196,20 @@ func (x *sharedAccess) compute(coord func(*ir.Axis) asm.Number) asm.Number {
 	var row, column asm.Number = asm.Int(0), asm.Int(0)
 	scale := 1
 	for i, a := range t.Axes {
+		at := coord(a)
+		if span := t.Span(i); span > 1 {
+			if n, ok := at.(asm.Int); ok {
+				at = n / asm.Int(span)
+			} else {
+				at = k.a.Calc(asm.B32, "shr.u32", at, asm.Int(log2(span)))
+			}
+		}
 		if i == 0 {
-			column = k.a.Mul(coord(a), t.DType.Size())
+			column = k.a.Mul(at, t.DType.Size())
 			continue
 		}
-		row = k.a.Add(row, k.a.Mul(coord(a), scale))
-		scale *= t.Extents[i]
+		row = k.a.Add(row, k.a.Mul(at, scale))
+		scale *= t.Extents[i] / t.Span(i)
 	}
 	var panel asm.Number = asm.Int(0)
 	width := t.RowBytes()
@@ -295,11 +303,14 @@ func (k *kernel) writeEach(t *sharedTile, v *ir.Value, l layout.Layout, in func(
 		if !ok || !in(g[0]) {
 			continue
 		}
-		xs := make([]asm.Reg, len(g))
+		var xs []asm.Reg
 		for i, r := range g {
-			xs[i] = values(r)
+			if i%t.elementOf() > 0 {
+				continue
+			}
+			xs = append(xs, values(r))
 			if m := k.mask(l, zeroed, r); m.Valid() && !k.zeroPadded(v) {
-				xs[i] = k.selected(m, xs[i], elem.Zero(k.a, t.DType))
+				xs[len(xs)-1] = k.selected(m, xs[len(xs)-1], elem.Zero(k.a, t.DType))
 			}
 		}
 		k.put(t.DType, xs, "st.shared", p, x.at(g[0]))
@@ -308,6 +319,14 @@ func (k *kernel) writeEach(t *sharedTile, v *ir.Value, l layout.Layout, in func(
 	if t.Async {
 		k.a.Do("fence.proxy.async.shared::cta")
 	}
+}
+
+// elementOf is how many neighbours along the rows have one element of those that are not of the type's own bits.
+func (t *sharedTile) elementOf() int {
+	if t.Spans == nil || t.DType.Packed() {
+		return 1
+	}
+	return t.Spans[0]
 }
 
 // room narrows p to the threads whose element r lies in the first ext elements of the tile; false when no thread's does.
