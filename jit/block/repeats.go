@@ -43,6 +43,38 @@ func (p *Program) Repeats(op *ir.Op, l layout.Layout) []int {
 	return first
 }
 
+// Remainder gives the divisor of a remainder of positions that depends neither on where the block or the step begins, nor on anything but the sum of what the thread and the register add;
+// 0 for anything else.
+func (p *Program) Remainder(op *ir.Op, l layout.Layout) int64 {
+	if len(op.Args) != 2 || op.Args[0].Def == nil || op.Args[0].Def.Code != lang.OpIndex || op.Args[0].Type.IsScalar() {
+		return 0
+	}
+	a := op.Args[0].Def.Axis
+	c, ok := op.Args[1].IsConst()
+	n := c.Int
+	if op.Code == lang.OpAnd {
+		n++
+	}
+	if !ok || op.Code != lang.OpAnd && op.Code != lang.OpMod || n < 2 || n&(n-1) != 0 || p.StartMultiple(a)%n != 0 {
+		return 0
+	}
+	added, most := int64(0), int64(0)
+	for _, digits := range [][]layout.Digit{l.Lane, l.Warp} {
+		for _, d := range digits {
+			if d.Axis == a && int64(d.Stride)%n != 0 {
+				added += int64(d.Stride * (d.Size - 1))
+			}
+		}
+	}
+	for r := range l.Regs() {
+		most = max(most, int64(l.RegCoord(r, a))%n)
+	}
+	if added+most >= n {
+		return 0
+	}
+	return n
+}
+
 // QuotientOf gives the axis and the divisor of a quotient of positions; no axis for anything else.
 func QuotientOf(op *ir.Op) (*ir.Axis, int64) {
 	if len(op.Args) != 2 || op.Args[0].Def == nil || op.Args[0].Def.Code != lang.OpIndex || op.Args[0].Type.Axes == nil {

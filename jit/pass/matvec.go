@@ -92,6 +92,11 @@ func FewRows(op *ir.Op, few func(*ir.Axis) bool) bool {
 	if d := x.Type.DType; d != y.Type.DType && !op.Mixed() || !d.IsFloat() || d.Bits() > 16 {
 		return false
 	}
+	if op.Fn != nil { // each thread would load words of a few positions, and unpack each anew (an H200, 1x8192x8192, eight weights a word: 73 to 367 us, where a matrix unit takes 61)
+		if n, ok := positionsOfElement(y.Def); !ok || n > 1 {
+			return false
+		}
+	}
 	return Narrow(op, few)
 }
 

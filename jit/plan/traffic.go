@@ -127,8 +127,12 @@ func (c at) run(op *ir.Op) float64 {
 	if v.Def == nil || v.Def.Code == lang.OpLoad || len(v.Type.Axes) == 0 {
 		return 1
 	}
-	i := c.place[v.Type.Axes[0]]
-	return float64(max(min(c.extent[i], c.size[i]), 1))
+	a := v.Type.Axes[0]
+	n := min(c.extent[c.place[a]], c.size[c.place[a]])
+	if alike := c.alikeAlong(v, a); alike < mostAlike {
+		n /= alike
+	}
+	return float64(max(n, 1))
 }
 
 // innermost is the index of the dimension whose elements are neighbours in memory, nil where there is none.

@@ -22,7 +22,7 @@ func (k *kernel) loadMixed(c *block.Product, t *sharedTile) func(step, rep, batc
 	x := &mixedRows{k: k, c: c, t: t, steps: layout.Product(c.KReps), reps: layout.Product(c.MReps)}
 	var read func(step, rep, batch int) []asm.Reg
 	switch {
-	case t.Spans != nil:
+	case t.Spans != nil && !(t.DType.Packed() && t.Contiguous() == c.K[0]):
 		return nil // element by element
 	case c.Across(c.A):
 		read = x.across()
@@ -52,6 +52,11 @@ type mixedRows struct {
 // first is a fragment's first register.
 func (x *mixedRows) first(step, rep, batch int) int {
 	return mixedFragment * (step + x.steps*(rep+x.reps*batch))
+}
+
+// word is an integer of as many bits as so many elements.
+func (x *mixedRows) word(elements int) lang.DType {
+	return map[int]lang.DType{8: lang.U8, 16: lang.U16, 32: lang.U32}[elements*x.t.DType.Bits()]
 }
 
 // pairs are the registers of a fragment, of which some words have the elements: order says which of a fragment's each has.
@@ -103,12 +108,22 @@ func (k *kernel) factors(c *block.Product) func(r int, raw asm.Reg) asm.Reg {
 			}
 			key := fmt.Sprint(to.ID, args)
 			if !known[key].Valid() {
-				known[key] = k.apply(op, args)
+				if to == fn.Yield[0] && roundsAlone(op) {
+					known[key] = elem.Apply(k.a, op.Code, lang.F32, args, k.Func.Approx)
+				} else {
+					known[key] = k.apply(op, args)
+				}
 			}
 			values[to] = known[key]
 		}
 		return k.selected(k.mask(l, c.K, r), values[fn.Yield[0]], elem.Zero(k.a, c.Element(c.A)))
 	}
+}
+
+// roundsAlone reports an operation on floats of 16 bits that is one on floats of 32, rounded.
+func roundsAlone(op *ir.Op) bool {
+	d := op.Result().Type.DType
+	return (d == lang.F16 || d == lang.BF16) && (op.Code == lang.OpAdd || op.Code == lang.OpSub || op.Code == lang.OpMul)
 }
 
 // fours reads four neighbours of the depth of each row.
@@ -119,7 +134,7 @@ func (x *mixedRows) fours() func(step, rep, batch int) []asm.Reg {
 		first := x.first(step, rep, batch)
 		var words []asm.Reg
 		for row := range 2 {
-			words = append(words, k.fetch(lang.U32, 1, "ld.shared", asm.Reg{}, from.at(first+2*row))[0])
+			words = append(words, k.fetch(x.word(4), 1, "ld.shared", asm.Reg{}, from.at(first+2*row))[0])
 		}
 		if c.Op.Fn != nil {
 			return x.pairs(first, words, [][4]int{{0, 1, 4, 5}, {2, 3, 6, 7}})
@@ -138,10 +153,14 @@ func (x *mixedRows) along() func(step, rep, batch int) []asm.Reg {
 	from := k.accessing(x.t, c.FragmentLayout(c.A))
 	return func(step, rep, batch int) []asm.Reg {
 		first := x.first(step, rep, batch)
-		pair := func(n int) asm.Reg { return k.fetch(lang.U16, 1, "ld.shared", asm.Reg{}, from.at(first+2*n))[0] }
+		pair := func(n int) asm.Reg { return k.fetch(x.word(2), 1, "ld.shared", asm.Reg{}, from.at(first+2*n))[0] }
+		together := asm.Int(0x5410)
+		if x.t.DType.Packed() { // a pair is a byte
+			together = 0x0040
+		}
 		var words []asm.Reg
 		for half := range 2 {
-			words = append(words, k.a.Op(asm.B32, "prmt.b32", pair(2*half), pair(2*half+1), asm.Int(0x5410)))
+			words = append(words, k.a.Op(asm.B32, "prmt.b32", pair(2*half), pair(2*half+1), together))
 		}
 		if c.Op.Fn != nil {
 			return x.pairs(first, words, [][4]int{{0, 1, 2, 3}, {4, 5, 6, 7}})

@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"slices"
+
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
@@ -103,6 +105,9 @@ func (k *kernel) elementwise(op *ir.Op, l layout.Layout) []asm.Reg {
 		}
 		return regs
 	}
+	if n := k.Remainder(op, l); n > 0 {
+		return k.remainders(op, l, n)
+	}
 	args := make([][]asm.Reg, len(op.Args))
 	for i, v := range op.Args {
 		args[i] = k.get(v, l.Slice(v.Type.Axes))
@@ -129,6 +134,32 @@ func (k *kernel) elementwise(op *ir.Op, l layout.Layout) []asm.Reg {
 			known[from] = k.apply(op, xs)
 		}
 		regs[r] = known[from]
+	}
+	return regs
+}
+
+// remainders are those of positions by n, which do not change as steps and blocks begin elsewhere.
+func (k *kernel) remainders(op *ir.Op, l layout.Layout, n int64) []asm.Reg {
+	a, d := op.Args[0].Def.Axis, op.Result().Type.DType
+	thread := k.threadCoord(l, a)
+	if r, ok := thread.(asm.Reg); ok {
+		thread = k.a.Calc(asm.B32, "and.b32", r, asm.Int(n-1))
+	}
+	moves := false
+	for _, digits := range [][]layout.Digit{l.Lane, l.Warp} {
+		moves = moves || slices.ContainsFunc(digits, func(x layout.Digit) bool { return x.Axis == a && int64(x.Stride)%n != 0 })
+	}
+	regs := make([]asm.Reg, l.Regs())
+	for r := range regs {
+		at := int64(l.RegCoord(r, a)) % n
+		if !moves {
+			regs[r] = elem.EntryConstant(k.a, d, ir.Const{Int: at})
+			continue
+		}
+		regs[r] = k.counted(d, k.a.Add(thread, asm.Int(at)))
+		if d.Bits() <= 32 {
+			k.a.Within(regs[r], 0, n-1)
+		}
 	}
 	return regs
 }

@@ -34,13 +34,15 @@ type Builder struct {
 	last    Loc
 	// bytes is, of a register that has a byte of another, extended, which it is.
 	bytes map[Reg]byteOf
+	// spans is, of a register of 32 bits, between which integers it lies.
+	spans map[Reg]span
 	// levels is, by class and number, how deep in loops and branches a register is defined, 0 for the entry section.
 	levels [numClasses][]int32
 }
 
 // New begins a kernel for a machine, whose body is still empty.
 func New(t target.Machine) *Builder {
-	a := &Builder{Target: t, Version: t.PTX, body: new(Code), region: &region{}, once: map[string]Reg{}, bytes: map[Reg]byteOf{}}
+	a := &Builder{Target: t, Version: t.PTX, body: new(Code), region: &region{}, once: map[string]Reg{}, bytes: map[Reg]byteOf{}, spans: map[Reg]span{}}
 	a.root = a.region
 	return a
 }

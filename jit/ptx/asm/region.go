@@ -143,6 +143,18 @@ type byteOf struct {
 // IsByte says that a register has a byte of a word, given its place from the low end, extended.
 func (a *Builder) IsByte(r, word Reg, place int) { a.bytes[r] = byteOf{word, place} }
 
+// span is all integers between two.
+type span struct{ lo, hi int64 }
+
+// Within says that a register of 32 bits, extended, has an integer from lo to hi.
+func (a *Builder) Within(r Reg, lo, hi int64) { a.spans[r] = span{lo, hi} }
+
+// SpanOf is from and to which integer a register lies; ok is false where nothing is known.
+func (a *Builder) SpanOf(r Reg) (lo, hi int64, ok bool) {
+	s, ok := a.spans[r]
+	return s.lo, s.hi, ok
+}
+
 // ByteOf is the word of which a register has a byte, and that byte's place; ok is false where nothing is known.
 func (a *Builder) ByteOf(r Reg) (word Reg, place int, ok bool) {
 	b, ok := a.bytes[r]

@@ -59,6 +59,9 @@ func castInt(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	case holds(to, from):
 		return x
 	}
+	if lo, hi := spanOf(a, from, x); fits(to, lo, hi) {
+		return x
+	}
 	return extend(a, to, x)
 }
 
@@ -76,6 +79,11 @@ func holds(to, from lang.DType) bool {
 func intToFloat(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	s := Suffix(from)
 	word, place, known := a.ByteOf(x)
+	if from.Bits() <= 32 && to != lang.F64 && !known {
+		if lo, hi := spanOf(a, from, x); exactIn(to, lo, hi) {
+			return a.Op(asm.F32, "cvt.rn.f32"+s, x)
+		}
+	}
 	switch {
 	case to == lang.F64:
 		return a.Op(asm.F64, "cvt.rn.f64"+s, x)

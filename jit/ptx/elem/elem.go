@@ -39,7 +39,9 @@ func Apply(a *asm.Builder, op lang.Op, d lang.DType, args []asm.Reg, approx bool
 	case d == lang.Bool && row.boolean != nil:
 		return row.boolean(e)
 	case d.IsInt() && row.integer != nil:
-		return row.integer(e)
+		r := row.integer(e)
+		noteSpan(a, op, d, args, r)
+		return r
 	case d.IsFloat() && row.float != nil:
 		r := row.float(e)
 		if row.rounds {

@@ -41,7 +41,17 @@ func Constant(a *asm.Builder, d lang.DType, c ir.Const) asm.Reg {
 // EntryConstant is a constant that the entry section computes, once for all who ask for it.
 func EntryConstant(a *asm.Builder, d lang.DType, c ir.Const) asm.Reg {
 	key := fmt.Sprint("const ", d, c.Int, math.Float64bits(c.Float))
-	return a.Once(key, func() asm.Reg { return Constant(a, d, c) })
+	return a.Once(key, func() asm.Reg {
+		r := Constant(a, d, c)
+		if d.IsInt() && d.Bits() <= 32 {
+			n := int64(wrapTo(d, c.Int))
+			if d == lang.U32 {
+				n = int64(uint32(n))
+			}
+			a.Within(r, n, n)
+		}
+		return r
+	})
 }
 
 // Zero is the register of 0 (false) of a type.
