@@ -148,6 +148,7 @@ const (
 	familyTF32        = "f32 (tf32) linear"
 	familyNarrow      = "f8 and int8 products"
 	familyWeights     = "linear, weights of 8 bits"
+	familyFour        = "linear, weights of 4 bits"
 	familySkinny      = "skinny linear"
 	familyAttention   = "causal attention"
 	familyRows        = "rows"
@@ -231,7 +232,9 @@ func language() (all []Workload) {
 		m, k, c := n[0], n[1], n[2]
 		all = append(all,
 			of(familyWeights, "int8_linear", lang.BF16, "MKN", m, k, c).products(m, k, c).bytes(2*m*k+k*c+2*m*c+4*c).integers("w", Integers{Low: -127, High: 128}),
-			of(familyWeights, "fp8_linear", lang.BF16, "MKN", m, k, c).products(m, k, c).bytes(2*m*k+k*c+2*m*c+4*c))
+			of(familyWeights, "fp8_linear", lang.BF16, "MKN", m, k, c).products(m, k, c).bytes(2*m*k+k*c+2*m*c+4*c),
+			of(familyFour, "int4_linear", lang.BF16, "MKN", m, k, c).products(m, k, c).bytes(2*m*k+k*c/2+2*m*c+k*c/64).integers("w", Integers{High: 256}),
+			of(familyFour, "mxfp4_linear", lang.BF16, "MKN", m, k, c).products(m, k, c).bytes(2*m*k+k*c/2+2*m*c+k*c/32).integers("sw", Integers{Low: 119, High: 129}))
 	}
 	return all
 }

@@ -32,9 +32,12 @@ class Tensors:
         return (x.repeat(times) if times > 1 else x)[start:start + count]
 
     def tensor(self, a):
-        dtype, shape, count = DTYPES[a["dtype"]], a["shape"], 1
+        shape, count = a["shape"], 1
         for n in shape:
             count *= n
+        if a["dtype"] == "f4e2m1":
+            return self.fours(self.pattern(self.normals, a["number"], count)).view(*shape[:-1], shape[-1] // 2)
+        dtype = DTYPES[a["dtype"]]
         what = a.get("integers", {})
         if a.get("changed"):
             return torch.zeros(shape, dtype=dtype, device=self.device)
@@ -47,6 +50,12 @@ class Tensors:
         if high > low:
             return (self.pattern(self.wholes, a["number"], count) % (high - low) + low).to(dtype).view(shape)
         return torch.zeros(shape, dtype=dtype, device=self.device)
+
+    def fours(self, x):
+        """Floats of 4 bits, two a byte: the sign and, of eight magnitudes, the nearest."""
+        middles = torch.tensor([0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5], device=self.device)
+        codes = torch.bucketize(x.abs(), middles).to(torch.uint8) | (x < 0).to(torch.uint8) << 3
+        return codes[0::2] | codes[1::2] << 4
 
     def arguments(self, described):
         return {a["name"]: self.tensor(a) if a["shape"] is not None else a.get("scalar", 0) for a in described}

@@ -87,6 +87,33 @@ def fp8_linear(a):
     return int8_linear(a)
 
 
+def int4_linear(a):  # the kernel of its own has another order of weights, and scales with what is added beside them
+    x, w, s = a["x"], a["w"], a["sw"]
+    n, groups = s.shape
+
+    def unpacked():
+        q = torch.stack((w & 15, w >> 4), -1).view(n, groups, -1).to(torch.int32) - 8
+        return F.linear(x, (q.to(x.dtype) * s[..., None]).view(n, -1))
+
+    ways = both(unpacked)
+    packed = torch.ops.aten._convert_weight_to_int4pack(w >> 4 | w << 4, 8)
+    added = torch.stack((s.t(), torch.zeros_like(s.t())), -1).contiguous()
+    ways["_weight_int4pack_mm"] = lambda: torch.ops.aten._weight_int4pack_mm(x, packed, x.shape[1] // groups, added)
+    return ways
+
+
+def mxfp4_linear(a):
+    x, w, s = a["x"], a["w"], a["sw"]
+    n, groups = s.shape
+    levels = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6], device=x.device)
+
+    def unpacked():
+        v = levels[torch.stack((w & 15, w >> 4), -1).to(torch.int32)].view(n, groups, 32)
+        return F.linear(x, (v * torch.exp2(s.float() - 127)[..., None]).view(n, -1).to(x.dtype))
+
+    return both(unpacked)
+
+
 def batched_matmul(a):
     return {"bmm": lambda: torch.bmm(a["a"], a["b"])}
 
@@ -358,7 +385,7 @@ def csr_product(a):
 
 
 KERNELS = [
-    linear, linear_bias, linear_gelu, relu_linear, head, softmax_linear, fp8_matmul, fp8_matmul_fast, int8_matmul, int8_linear, fp8_linear, batched_matmul, grouped_linear, product_of_transposed,
+    linear, linear_bias, linear_gelu, relu_linear, head, softmax_linear, fp8_matmul, fp8_matmul_fast, int8_matmul, int8_linear, fp8_linear, int4_linear, mxfp4_linear, batched_matmul, grouped_linear, product_of_transposed,
     product_with_transposed, attention, layernorm, add_layernorm, rmsnorm, softmax, l2norm, cross_entropy, row_sum, column_sum, middle_max,
     row_argmax, squares_of_rows, squared_error, gelu_map, swiglu, relu_of, sigmoid_of, tanh_of, softplus_of, twice_and_one, by_root, batchnorm,
     stencil5, transpose, transpose3, transpose_acb, transpose_bac, transpose_cba, conv3x3, conv3x3_last, conv1x1, conv1x1_last, depthwise, depthwise_last, max_pool, resize_twice, bilinear_twice, nearest, top50,

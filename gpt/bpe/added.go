@@ -1,8 +1,7 @@
 package bpe
 
 import (
-	"cmp"
-	"slices"
+	"sort"
 	"strings"
 	"unicode"
 )
@@ -28,7 +27,7 @@ func newAddedTokens(all []addedToken) addedTokens {
 	}
 	var firsts []byte
 	for first, same := range a.byFirst {
-		slices.SortFunc(same, func(a, b addedToken) int { return cmp.Compare(len(b.text), len(a.text)) })
+		sort.Slice(same, func(i, j int) bool { return len(same[i].text) > len(same[j].text) })
 		firsts = append(firsts, first)
 	}
 	a.firsts = string(firsts)

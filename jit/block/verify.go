@@ -3,6 +3,7 @@ package block
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"tilec/jit/ir"
 	"tilec/jit/layout"
@@ -193,7 +194,7 @@ func (p *Program) holds(l layout.Layout, axes []*ir.Axis) error {
 				digits = append(digits, d)
 			}
 		}
-		slices.SortFunc(digits, func(x, y layout.Digit) int { return x.Stride - y.Stride })
+		sort.Slice(digits, func(i, j int) bool { return digits[i].Stride < digits[j].Stride })
 		next := 1
 		for _, d := range digits {
 			if d.Stride != next {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 
@@ -157,7 +157,7 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 	report.fill(k, counts)
 	report.Occupancy = k.occupancy(report.Threads, report.Shared, options.Registers)
 	report.Findings = l.findings.list
-	slices.SortStableFunc(report.Findings, func(a, b Finding) int { return a.PTXLine - b.PTXLine })
+	sort.SliceStable(report.Findings, func(i, j int) bool { return report.Findings[i].PTXLine < report.Findings[j].PTXLine })
 	return report, nil
 }
 

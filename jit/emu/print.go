@@ -5,6 +5,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"sort"
 	"text/tabwriter"
 )
 
@@ -29,7 +30,7 @@ func (r *Report) Print(w io.Writer, kernel string) {
 	}
 	fmt.Fprintf(w, "%d registers\n", o.Registers)
 	classes := slices.Clone(r.Classes)
-	slices.SortStableFunc(classes, func(a, b ClassCount) int { return int(b.Warps - a.Warps) })
+	sort.SliceStable(classes, func(i, j int) bool { return classes[i].Warps > classes[j].Warps })
 	for _, c := range classes {
 		fmt.Fprintf(w, "  %6.2f%%  %s\n", 100*float64(c.Warps)/float64(r.WarpInstructions), c.Class)
 	}
@@ -75,6 +76,6 @@ func gatherAccesses(all []Access) []Access {
 		s.Wavefronts += a.Wavefronts
 		s.Ideal += a.Ideal
 	}
-	slices.SortStableFunc(sums, func(a, b Access) int { return int(b.Bytes - a.Bytes) })
+	sort.SliceStable(sums, func(i, j int) bool { return sums[i].Bytes > sums[j].Bytes })
 	return sums
 }

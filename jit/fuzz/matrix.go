@@ -20,6 +20,9 @@ var productTypes = []lang.DType{lang.F16, lang.F16, lang.BF16, lang.BF16, lang.B
 // widenedChance is how often of a hundred times an operand of 16 bits is one of 8 that is widened, as weights are.
 const widenedChance = 20
 
+// madeChance is how often such an operand is made of narrower numbers by more than a conversion: scaled, or unpacked.
+const madeChance = 15
+
 // groupsChance is how often of a hundred times a product goes through groups of its depth by their number.
 const groupsChance = 12
 
@@ -72,7 +75,10 @@ func (g *generator) matrixKernel() string {
 			index, dims = append(index, at), append(dims, x.dim)
 		}
 		from := e
+		narrow := (e.d == lang.F16 || e.d == lang.BF16) && g.groups == 0
 		switch {
+		case narrow && g.chance(madeChance):
+			return value{"(" + g.madeOperand(e, over, a, index, dims) + ")", e, over}
 		case g.chance(converted):
 			from = concrete(pick(g.r, lang.F32, lang.I8, lang.BF16))
 		case (e.d == lang.F16 || e.d == lang.BF16) && g.chance(widenedChance):
@@ -197,4 +203,45 @@ func (g *generator) large(r *Trial) {
 		r.Pins["stages"] = 1 + g.r.Int64N(4)
 	}
 	r.Dims["B"] = 1
+}
+
+// madeOperand is an operand over two axes, of which one is its rows or columns, that is made of narrower numbers: of 4 or 8 bits, with scales for rows or for groups of the depth, or of several to
+// a word.
+func (g *generator) madeOperand(e elem, over []*axis, a *axis, index, dims []string) string {
+	scale := func() string {
+		if g.chance(40) {
+			return g.tensor(concrete(lang.F32), []string{a.dim}).name + "[" + a.name + "]"
+		}
+		at := fmt.Sprintf("%s, index(k) / %d", a.name, pick(g.r, 2, 8, 32, 128))
+		return "(" + g.tensor(concrete(pick(g.r, lang.F32, lang.F16)), []string{a.dim, "K"}).name + "[" + at + "] else 1)"
+	}
+	if g.chance(50) {
+		from := concrete(pick(g.r, lang.I8, lang.U8, lang.F8E4M3, lang.F8E5M2, lang.F4E2M1))
+		w := g.tensor(from, dims).name + "[" + strings.Join(index, ", ") + "]"
+		if from.d == lang.F4E2M1 && g.chance(30) {
+			return fmt.Sprintf("%s as %s", w, e.name)
+		}
+		return fmt.Sprintf("(%s as f32 * (%s as f32)) as %s", w, scale(), e.name)
+	}
+	word := concrete(pick(g.r, lang.I32, lang.I32, lang.U32, lang.U8))
+	bits := pick(g.r, 2, 4, 4, 4, 8)
+	each := word.d.Bits() / bits
+	if each < 2 {
+		bits, each = 4, 2
+	}
+	by := pick(g.r, over...) // along which they are packed
+	for i := range index {
+		if index[i] == by.name {
+			index[i] = fmt.Sprintf("index(%s) / %d", by.name, each)
+		}
+	}
+	w := g.tensor(word, dims).name + "[" + strings.Join(index, ", ") + "]"
+	q := fmt.Sprintf("((%s >> ((index(%s) %% %d * %d) as %s)) & %d) as i32", w, by.name, each, bits, word.name, 1<<bits-1)
+	if g.chance(60) {
+		q = "(" + q + fmt.Sprintf(" - %d)", pick(g.r, 1, 8))
+	}
+	if g.chance(40) {
+		return fmt.Sprintf("(%s) as %s", q, e.name)
+	}
+	return fmt.Sprintf("((%s) as f32 * (%s as f32)) as %s", q, scale(), e.name)
 }

@@ -232,12 +232,21 @@ func asLong(v *ir.Value, axes []*ir.Axis) bool {
 	case op == nil || len(ir.Without(axes, v.Type.Axes)) > 0:
 		return false
 	case op.Code == lang.OpLoad:
-		n, ok := positionsOfElement(op)
-		return !ok || n == 1
+		return !slices.ContainsFunc(op.Indices(), func(x *ir.Value) bool { return quotient(x) > 1 })
 	case op.Code.Row().Elementwise:
 		return slices.ContainsFunc(op.Args, func(x *ir.Value) bool { return asLong(x, axes) })
 	}
 	return op.Code.Row().Group != lang.GroupCreate
+}
+
+// quotient is by what positions are divided; 0 for what is no quotient of positions.
+func quotient(v *ir.Value) int64 {
+	op := v.Def
+	if op == nil || op.Code != lang.OpDiv && op.Code != lang.OpFloorDiv || op.Args[0].Def == nil || op.Args[0].Def.Code != lang.OpIndex {
+		return 0
+	}
+	by, _ := op.Args[1].IsConst()
+	return max(by.Int, 0)
 }
 
 // positionsOfElement is how many positions each element of a load stands for: its indices are positions, sums of them, or quotients by powers of two, as copies compute them; false where they
@@ -258,18 +267,14 @@ func positionsOfElement(load *ir.Op) (int64, bool) {
 		return false
 	}
 	for i, v := range load.Indices() {
-		if plain(v) {
-			continue
-		}
-		op := v.Def
-		if op.Code != lang.OpDiv && op.Code != lang.OpFloorDiv || op.Args[0].Def == nil || op.Args[0].Def.Code != lang.OpIndex || load.Checked[i] {
+		by := quotient(v)
+		switch {
+		case plain(v):
+		case load.Checked[i] || by < 1 || by&(by-1) != 0:
 			return 0, false
+		default:
+			n *= by
 		}
-		by, ok := op.Args[1].IsConst()
-		if !ok || by.Int < 1 || by.Int&(by.Int-1) != 0 {
-			return 0, false
-		}
-		n *= by.Int
 	}
 	return n, true
 }

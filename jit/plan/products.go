@@ -107,7 +107,7 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 		if d.Bits() == 16 && n <= mostColumns && c.products == 1 {
 			taken := float64(columnsTaken)
 			if op.Mixed() {
-				taken = columnsWidened + columnsMade*made(op)
+				taken = columnsWidened + float64(columnsMade*made(op))
 			}
 			rate /= 1 + float64(taken*(1/float64(n)-1.0/mostColumns))
 		}

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"slices"
+	"sort"
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
@@ -48,7 +49,7 @@ func joints(l layout.Layout, a *ir.Axis) []joint {
 			}
 		}
 	}
-	slices.SortFunc(out, func(x, y joint) int { return x.Stride - y.Stride })
+	sort.Slice(out, func(i, j int) bool { return out[i].Stride < out[j].Stride })
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sort"
 
 	"tilec/jit/ir"
 	"tilec/jit/layout"
@@ -75,7 +76,7 @@ func movedTogether(all []joined) []moved {
 		}
 		left = slices.DeleteFunc(slices.Clone(left), alike)
 	}
-	slices.SortStableFunc(ms, func(x, y moved) int { return y.bytes - x.bytes })
+	sort.SliceStable(ms, func(i, j int) bool { return ms[i].bytes > ms[j].bytes })
 	at := 0
 	for i := range ms {
 		ms[i].at = at

@@ -1,8 +1,8 @@
 package tensor
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 )
 
 // Inputs are immutable, and no two blocks may write one element: so a tensor that is written shares no element with any
@@ -98,7 +98,7 @@ func (s *search) add(a Footprint, sign int64) {
 
 // has reports a sum between two numbers, neither of them included.
 func (s *search) has(low, high int64) bool {
-	slices.SortFunc(s.terms, func(a, b term) int { return -cmp.Compare(a.stride, b.stride) })
+	sort.Slice(s.terms, func(i, j int) bool { return s.terms[i].stride > s.terms[j].stride })
 	s.low, s.high, s.work = low+1, high-1, 0
 	n := len(s.terms)
 	s.least, s.most = make([]int64, n+1), make([]int64, n+1)
