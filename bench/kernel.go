@@ -235,6 +235,9 @@ func (w Workload) shape(p *typed.Param) (shape []int64, err error) {
 	for _, s := range p.Shape {
 		n, err := s.Eval(func(sym *size.Symbol) (int64, bool) {
 			n, ok := w.Sizes[sym.Name]
+			if !ok && sym.Default != nil {
+				return sym.Default.Int, true
+			}
 			return n, ok
 		})
 		if err != nil {

@@ -114,6 +114,17 @@ const stepRegisters = 64
 // step: 64 us with all of them loaded first, 56 with none; of bf16 and i8, 2 elements: 66 and 70).
 const mostBesideCopies = 8
 
+// mostForFunction is that of what the function of a product takes, which it waits for: as scales for 32 positions of a step of 256, of two rows.
+const mostForFunction = 32
+
+// forFunction reports a value that the function of a product takes, or from which follows what it takes.
+func (p *Program) forFunction(v *ir.Value) bool {
+	return slices.ContainsFunc(p.Uses[v], func(u Use) bool {
+		_, ok := p.wantedByFunction(u)
+		return ok || u.Op.Code.Row().Elementwise && p.forFunction(u.Op.Result())
+	})
+}
+
 // loadFirst finds what the steps of loops load behind a reduction or a product, though its addresses are known when a step begins:
 // loaded first of all, beside what the reduction is of, these loads take no time of their own.
 func (p *Program) loadFirst() {
@@ -143,8 +154,11 @@ func (p *Program) loadFirstIn(loop *ir.Op) {
 		case op.Code == lang.OpLoad && (pipelined || !op.Result().Type.IsScalar()) && !p.OnDemand(op) && !p.runsAhead(loop, op):
 			regs := p.loaded(op, p.Homes[op.Result()])
 			words += regs * op.Tensor.DType.Size() / 4
-			behind := waited && !(pipelined && x.Overlapped) || slices.ContainsFunc(p.Uses[op.Result()], func(u Use) bool { _, ok := p.wantedByFunction(u); return ok })
-			if behind && !(pipelined && regs > mostBesideCopies) && op.Tensor.ReadOnly() && op.Else() == nil && p.knownBefore(p.Access(op), loop, inside) {
+			most, behind := mostBesideCopies, waited && !(pipelined && x.Overlapped)
+			if p.forFunction(op.Result()) {
+				most, behind = mostForFunction, true
+			}
+			if behind && !(pipelined && regs > most) && op.Tensor.ReadOnly() && op.Else() == nil && p.knownBefore(p.Access(op), loop, inside) {
 				first = append(first, op)
 			}
 		}
@@ -174,7 +188,7 @@ func (p *Program) runsAhead(loop, load *ir.Op) bool {
 func (p *Program) knownBefore(dims []DimAccess, loop *ir.Op, inside map[*ir.Value]bool) bool {
 	pipelined := p.Pipelines[loop] != nil
 	for _, d := range dims {
-		if d.Gather && (!pipelined || d.Index.Def == nil || inside[d.Index]) {
+		if d.Gather && (!pipelined || d.Index.Def == nil || inside[d.Index] && !p.ofPositions(d.Index, loop, inside)) {
 			return false
 		}
 		for _, s := range d.Affine.Scalars {
@@ -184,6 +198,18 @@ func (p *Program) knownBefore(dims []DimAccess, loop *ir.Op, inside map[*ir.Valu
 		}
 	}
 	return true
+}
+
+// ofPositions reports an index that is computed wherever it is used, of nothing but positions and of what is known when the step begins.
+func (p *Program) ofPositions(v *ir.Value, loop *ir.Op, inside map[*ir.Value]bool) bool {
+	switch op := v.Def; {
+	case v.Type.IsScalar():
+		return !inside[v] || ofStep(v, loop)
+	case !p.Cheap(v):
+		return false
+	default:
+		return !slices.ContainsFunc(op.Args, func(x *ir.Value) bool { return !p.ofPositions(x, loop, inside) })
+	}
 }
 
 // smallTile is how many bytes a tile has that is not worth asking the L2 for, and fewRowsAhead how many rows a product has at most

@@ -207,8 +207,8 @@ func (t *text) place() (at ir.Place) {
 // vector is how many neighbours are moved at once.
 func (t *text) vector(n *int) {
 	at := t.place()
-	if named(t, "vector", n); t.reading() && !slices.Contains([]int{1, 2, 4, 8, 16}, *n) {
-		t.r.FailAt(at, "%d neighbours at once: there are 1, 2, 4, 8 or 16", *n)
+	if named(t, "vector", n); t.reading() && (*n < 1 || *n > mostTogether || *n&(*n-1) != 0) {
+		t.r.FailAt(at, "%d neighbours at once: there is a power of two, up to %d", *n, mostTogether)
 	}
 }
 

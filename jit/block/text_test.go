@@ -179,7 +179,7 @@ func TestFaultsInTextsAreNamed(t *testing.T) {
 		{"copies in no rounds", "step", "rounds 4", "rounds 0", "0 rounds of copies: there is at least one"},
 		{"a copy to a tile that is too small", "rows of a step", "operands tile_0,", "operands tile_9 {k 512, i 32} of bf16 swizzle 8,", "which does not serve a product"},
 		{"a place handed over that is not free", "step", "rounds 4", "rounds 4 handed", "hands its place over"},
-		{"three neighbours at once", "by threads", "vector 8", "vector 3", "3 neighbours at once: there are 1, 2, 4, 8 or 16"},
+		{"three neighbours at once", "by threads", "vector 8", "vector 3", "3 neighbours at once: there is a power of two"},
 		{"an instruction of no name", "product", "by wgmma", "by wmma", "wmma where an instruction belongs: mma, threads, wgmma"},
 		{"an instruction that nobody has", "product", "wgmma of bf16, bf16", "wgmma of bf16, f32", "no instruction multiplies bf16 and f32"},
 		{"an axis in two roles", "product", "columns {j}", "columns {i}", "each axis of a product plays one role"},

@@ -111,6 +111,14 @@ func (t *Tile) Place(coord func(*ir.Axis) int) (row, column int) {
 	return row, column
 }
 
+// Part is which of the positions that have one element, or byte, along the rows a coordinate is.
+func (t *Tile) Part(coord func(*ir.Axis) int) int {
+	if t.Spans == nil {
+		return 0
+	}
+	return coord(t.Axes[0]) % t.Spans[0]
+}
+
 // Turn is the number that a row's chunks are XORed with.
 func (t *Tile) Turn(row int) int {
 	return row / t.alike() % t.Swizzle

@@ -60,8 +60,8 @@ func (w *warp) copyThreads(load *ir.Op, t *block.Tile, l layout.Layout, vector i
 	idx := w.indices(load, l, axes)
 	data := w.block.tensor(load.Tensor)
 	type element struct {
-		offset int
-		c      ir.Const
+		offset, part int
+		c            ir.Const
 	}
 	var all []element
 	n := l.Regs() * layout.Lanes
@@ -74,8 +74,9 @@ func (w *warp) copyThreads(load *ir.Op, t *block.Tile, l layout.Layout, vector i
 		if !inside {
 			continue
 		}
-		row, column := t.Place(func(a *ir.Axis) int { return int(coords[slices.Index(t.Axes, a)][i]) })
-		e := element{offset: base + t.Offset(row, column)}
+		coord := func(a *ir.Axis) int { return int(coords[slices.Index(t.Axes, a)][i]) }
+		row, column := t.Place(coord)
+		e := element{offset: base + t.Offset(row, column), part: t.Part(coord)}
 		if exists[i] {
 			for d := range at {
 				at[d] = idx[d][i].Int
@@ -91,7 +92,7 @@ func (w *warp) copyThreads(load *ir.Op, t *block.Tile, l layout.Layout, vector i
 	w.together(load, l, places, vector)
 	return func() {
 		for _, e := range all {
-			to.put(e.offset, t.DType, e.c)
+			to.putIn(t, e.offset, e.part, e.c)
 		}
 	}
 }
@@ -113,7 +114,7 @@ func (w *warp) wipe(r *ring) {
 		walkTile(t, func(coord func(*ir.Axis) int) {
 			if int64(coord(r.Op.Axis)) >= left {
 				row, column := t.Place(coord)
-				s.room.put(s.at+t.Offset(row, column), t.DType, ir.Const{})
+				s.room.putIn(t, s.at+t.Offset(row, column), t.Part(coord), ir.Const{})
 			}
 		})
 	}

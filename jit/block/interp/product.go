@@ -317,13 +317,14 @@ type side struct {
 	deep []spot
 }
 
-// spot is the place of an element: of a tile its row and the byte in it, of what is in registers its number alone.
-type spot struct{ row, column int }
+// spot is the place of an element: of a tile its row, the byte in it and the part of that, of what is in registers its number alone.
+type spot struct{ row, column, part int }
 
 // place is the place of an element of an operand.
 func (o *operand) place(coord func(*ir.Axis) int) (at spot) {
 	if o.slot != nil {
 		at.row, at.column = o.tile.Place(coord)
+		at.part = o.tile.Part(coord)
 		return at
 	}
 	for _, a := range o.value.Type.Axes {
@@ -335,7 +336,7 @@ func (o *operand) place(coord func(*ir.Axis) int) (at spot) {
 // element is the element at a place.
 func (o *operand) element(at spot, what string) ir.Const {
 	if o.slot != nil {
-		return o.slot.room.get(o.slot.at+o.tile.Offset(at.row, at.column), o.tile.DType)
+		return o.slot.room.getIn(o.tile, o.slot.at+o.tile.Offset(at.row, at.column), at.part)
 	}
 	c := o.cells[at.row]
 	if !c.ok {
@@ -384,7 +385,7 @@ func (s *side) line(i int) line {
 	first := s.o.place(free)
 	var xs line
 	for n, at := range s.deep {
-		c := s.o.element(spot{first.row + at.row, first.column + at.column}, s.what)
+		c := s.o.element(spot{first.row + at.row, first.column + at.column, first.part + at.part}, s.what)
 		if s.o.factor != nil {
 			c = s.o.factor(c, func(a *ir.Axis) int {
 				if j := slices.Index(s.over, a); j >= 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/lang"
 )
@@ -101,6 +102,26 @@ func (r *room) put(offset int, d lang.DType, c ir.Const) {
 	n := d.Size()
 	r.take(offset, n, "")
 	putBits(r.memory.bytes[r.at+offset:], n, bitsOf(d, c))
+}
+
+// putIn writes an element of a tile: of a packed type the part of a byte that a position has.
+func (r *room) putIn(t *block.Tile, offset, part int, c ir.Const) {
+	if t.Spans == nil || !t.DType.Packed() {
+		r.put(offset, t.DType, c)
+		return
+	}
+	r.take(offset, 1, "")
+	b, up, bits := &r.memory.bytes[r.at+offset], part*t.DType.Bits(), byte(1<<t.DType.Bits()-1)
+	*b = *b&^(bits<<up) | byte(bitsOf(t.DType, c))<<up
+}
+
+// getIn reads an element of a tile, as putIn writes it.
+func (r *room) getIn(t *block.Tile, offset, part int) ir.Const {
+	if t.Spans == nil || !t.DType.Packed() {
+		return r.get(offset, t.DType)
+	}
+	byte := r.get(offset, lang.U8).Int
+	return constOf(t.DType, uint64(byte>>(part*t.DType.Bits()))&(1<<t.DType.Bits()-1))
 }
 
 // get reads an element that has to be there.
