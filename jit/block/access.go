@@ -95,10 +95,13 @@ func spansOf(of *ir.Op, arg int, axes []*ir.Axis) []int {
 	return spans
 }
 
-// CopiedAccess reads a load as copies bring what the products that read it multiply.
+// CopiedAccess reads a load as copies bring what the products that read it multiply, and a store as it is.
 func (p *Program) CopiedAccess(load *ir.Op) []DimAccess {
+	if load.Code != lang.OpLoad {
+		return AccessOf(load)
+	}
 	for _, u := range p.Uses[load.Result()] {
-		if u.Arg == 1 && u.Op.Fn != nil && p.Products[u.Op] != nil {
+		if u.Arg == 1 && u.Op.Fn != nil && u.Op.Code.Row().Group == lang.GroupContract {
 			return operandAccess(u.Op, 1)
 		}
 	}

@@ -29,6 +29,15 @@ type Box struct {
 	Wiped bool
 }
 
+// Unit is how many positions along a dimension of the tensor have one of the elements that a box counts: of types of less than a byte these are bytes.
+func (b *Box) Unit(dim int) int {
+	n := int(max(b.Dims[dim].Span, 1))
+	if d := b.Map.Tensor.DType; d.Packed() && dim == b.Map.Order[0] {
+		n *= 8 / d.Bits()
+	}
+	return n
+}
+
 // MayBeginOutside reports boxes that may begin before the first position of their tensor, as only those do whose index may be anywhere.
 func (b *Box) MayBeginOutside() bool {
 	return slices.ContainsFunc(b.Dims, func(d DimAccess) bool { return d.Checked })
@@ -40,6 +49,9 @@ func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
 	dims, wiped := p.CopiedAccess(load), false
 	for i, d := range dims {
 		for _, term := range d.Affine.Terms {
+			if (d.Span > 1 || t.Spans != nil) && p.Ragged(term.Axis) { // a part of an element may be beyond the end
+				return nil, false
+			}
 			if !p.endsInZeros(term.Axis, load, i, loop) {
 				if term.Axis != loop.Axis {
 					return nil, false
@@ -57,9 +69,8 @@ func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
 
 // newBox fits boxes to a tile, element by element of an access's index. Where that may be beyond the tensor, the TMA gives 0 and stores nothing.
 func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.Op, beyond bool) (*Box, bool) {
-	size := int64(t.DType.Size())
 	along, ok := boxUnits(tensor, dims, beyond)
-	if !ok || !t.boxed() || p.startOf(dims[len(dims)-1])*size%chunkBytes != 0 {
+	if !ok || tensor.Held().Packed() && t.Spans == nil || !t.boxed() || t.BytesOf(int(min(p.startOf(dims[len(dims)-1]), 1<<20)))%chunkBytes != 0 {
 		return nil, false
 	}
 	b := &Box{Map: &TensorMap{Tensor: tensor, Swizzle: t.Width()}, Dims: dims}
@@ -77,12 +88,12 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.
 	}
 	for j, a := range t.Axes {
 		i, ok := along[a]
-		n := t.Extents[j]
+		n := t.Extents[j] / t.Span(j)
 		if !ok && n == 1 && a.Kind == ir.Whole && a.Len == 1 { // no index follows an axis of one position
 			continue
 		}
 		if j == 0 {
-			n = min(n, b.Map.Swizzle/int(size))
+			n = min(n, b.Map.Swizzle/t.DType.Size())
 		}
 		if !ok || t.Extents[j] != int(a.Extent) || n > mostBox || (j == 0) != (i == len(dims)-1) {
 			return nil, false
@@ -114,16 +125,16 @@ func (p *Program) startOf(d DimAccess) int64 {
 // boxUnits reads of which dimension each axis of an access walks neighbours; false where boxes cannot follow the access through
 // its tensor, whatever the tile is: one whose place or strides are no multiples of 16 bytes, or whose index is not so simple.
 func boxUnits(tensor *ir.Tensor, dims []DimAccess, beyond bool) (along map[*ir.Axis]int, ok bool) {
-	if len(dims) > mostRank || tensor.Align%16 != 0 || tensor.Held().Packed() {
+	if len(dims) > mostRank || tensor.Align%16 != 0 {
 		return nil, false
 	}
-	size := int64(tensor.DType.Size())
+	bits := int64(tensor.Held().Bits())
 	along = map[*ir.Axis]int{}
 	for i, d := range dims {
 		if tensor.Shape[i].Wide { // coordinates have 32 bits
 			return nil, false
 		}
-		if d.Gather || d.Span > 1 || d.Checked && !beyond || len(d.Affine.Terms) > 1 {
+		if d.Gather || d.Checked && !beyond || len(d.Affine.Terms) > 1 {
 			return nil, false
 		}
 		if i < len(dims)-1 {
@@ -131,7 +142,7 @@ func boxUnits(tensor *ir.Tensor, dims []DimAccess, beyond bool) (along map[*ir.A
 			if unit < 0 {
 				unit = d.multiple
 			}
-			if unit*size%16 != 0 {
+			if unit*bits%(8*chunkBytes) != 0 {
 				return nil, false
 			}
 		}

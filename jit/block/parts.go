@@ -155,7 +155,7 @@ func (t *Tile) wrong() string {
 // box is how the TMA copies an operation's elements to or from a tile.
 func (t *text) box(b *Box, op *ir.Op, tile *Tile) {
 	if t.reading() {
-		*b = Box{Map: &TensorMap{Tensor: op.Tensor, Swizzle: tile.Width()}, Dims: AccessOf(op)}
+		*b = Box{Map: &TensorMap{Tensor: op.Tensor, Swizzle: tile.Width()}, Dims: t.CopiedAccess(op)}
 	}
 	t.tensorMap(b.Map)
 	t.flag("wiped", &b.Wiped)

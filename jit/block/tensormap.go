@@ -9,7 +9,7 @@ type TensorMap struct {
 	Name   string
 	Tensor *ir.Tensor
 	// Order is the tensor's dimensions in the order of the map, the contiguous one
-	// first; Box is how many elements of each a box has.
+	// first; Box is how many elements of each a box has. Elements of less than a byte are counted by bytes.
 	Order, Box []int
 	// Swizzle is the width in bytes of the rows whose chunks of 16 bytes are permuted: 32, 64 or 128.
 	Swizzle int
@@ -45,10 +45,14 @@ func (m *TensorMap) Shape(value func(*ir.Dim) int64) BoxShape {
 	var s BoxShape
 	for j, i := range m.Order {
 		// A dimension without elements is never copied from, but a map has to have some.
-		s.Dims = append(s.Dims, uint64(max(of(t.Shape[i]), 1)))
+		n := max(of(t.Shape[i]), 1)
+		if j == 0 && t.DType.Packed() {
+			n = t.DType.Bytes(n)
+		}
+		s.Dims = append(s.Dims, uint64(n))
 		s.Box = append(s.Box, uint32(m.Box[j]))
 		if j > 0 {
-			s.Strides = append(s.Strides, uint64(strides[i]*int64(t.DType.Size())))
+			s.Strides = append(s.Strides, uint64(t.DType.Bytes(strides[i])))
 		}
 	}
 	return s

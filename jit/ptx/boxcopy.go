@@ -94,6 +94,13 @@ func (k *kernel) eachBox(b *block.Box, t *sharedTile, part, parts int, emit func
 	at := make([]asm.Number, len(m.Order))
 	for n, i := range m.Order {
 		at[n] = k.boxPosition(b.Dims[i])
+		if unit := b.Unit(i); unit > 1 {
+			if x, ok := at[n].(asm.Int); ok {
+				at[n] = x / asm.Int(unit)
+			} else {
+				at[n] = k.a.Calc(asm.B32, "shr.u32", at[n], asm.Int(log2(unit)))
+			}
+		}
 	}
 	from := k.tensorMap(m)
 	width := m.Swizzle

@@ -208,7 +208,7 @@ func (w *warp) eachBox(b *block.Box, t *block.Tile, base, part, parts int, visit
 	m, size := b.Map, t.DType.Size()
 	first := make([]int64, len(b.Dims))
 	for i, d := range b.Dims {
-		first[i] = w.boxPlace(d)
+		first[i] = w.boxPlace(d) / int64(b.Unit(i))
 	}
 	width := m.Swizzle
 	rows := 1
@@ -247,24 +247,33 @@ func (w *warp) eachBox(b *block.Box, t *block.Tile, base, part, parts int, visit
 func (w *warp) copyBoxes(tensor *ir.Tensor, b *block.Box, t *block.Tile, s *slot, part, parts int) func() {
 	data := w.block.tensor(tensor)
 	type element struct {
-		offset int
-		c      ir.Const
+		offset, part int
+		c            ir.Const
 	}
 	var all []element
+	inByte := 1
+	if d := b.Map.Tensor.DType; d.Packed() {
+		inByte = 8 / d.Bits()
+	}
 	w.eachBox(b, t, s.room.at+s.at, part, parts, func(x boxElement) {
-		e := element{offset: x.offset - s.room.at}
-		if place, inside := data.place(x.at); inside {
-			e.c = data.get(place)
-			if b.Map.TF32 {
-				e.c.Float = tf32(e.c.Float)
+		inner := b.Map.Order[0]
+		at := slices.Clone(x.at)
+		for part := range inByte {
+			e := element{offset: x.offset - s.room.at, part: part}
+			at[inner] = x.at[inner]*int64(inByte) + int64(part)
+			if place, inside := data.place(at); inside {
+				e.c = data.get(place)
+				if b.Map.TF32 {
+					e.c.Float = tf32(e.c.Float)
+				}
 			}
+			s.room.take(e.offset, t.DType.Size(), "the copies of "+s.name)
+			all = append(all, e)
 		}
-		s.room.take(e.offset, t.DType.Size(), "the copies of "+s.name)
-		all = append(all, e)
 	})
 	return func() {
 		for _, e := range all {
-			s.room.put(e.offset, t.DType, e.c)
+			s.room.putIn(t, e.offset, e.part, e.c)
 		}
 	}
 }
