@@ -155,7 +155,8 @@ func (t *Tile) wrong() string {
 // box is how the TMA copies an operation's elements to or from a tile.
 func (t *text) box(b *Box, op *ir.Op, tile *Tile) {
 	if t.reading() {
-		*b = Box{Map: &TensorMap{Tensor: op.Tensor, Swizzle: tile.Width()}, Dims: t.CopiedAccess(op)}
+		*b = Box{Map: &TensorMap{Tensor: op.Tensor, Swizzle: tile.Width()}, Dims: AccessOf(op)}
+		t.later = append(t.later, func() { b.Dims = t.CopiedAccess(op) }) // what products read of it is known then
 	}
 	t.tensorMap(b.Map)
 	t.flag("wiped", &b.Wiped)

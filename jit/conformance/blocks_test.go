@@ -26,8 +26,8 @@ import (
 // even and odd are the sizes of a kernel's dimensions, by their order: the first that a kernel takes, and of which its tensors are small. Odd ones
 // divide little.
 var (
-	even = [][]int64{{96, 64, 128, 32, 16}, {2, 32, 4, 16, 64}, {2, 4, 12, 10, 4, 3, 2}}
-	odd  = [][]int64{{5, 17, 129, 31, 3}, {3, 17, 5, 6, 33}, {3, 5, 11, 9, 3, 3, 2}}
+	even = [][]int64{{96, 64, 128, 32, 16}, {2, 32, 4, 16, 64}, {2, 4, 12, 10, 4, 3, 2}, {16, 256, 64}}
+	odd  = [][]int64{{5, 17, 129, 31, 3}, {3, 17, 5, 6, 33}, {3, 5, 11, 9, 3, 3, 2}, {5, 256, 31}}
 )
 
 // mostElements is how many elements a tensor of these tests has at most.
