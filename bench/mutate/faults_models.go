@@ -33,7 +33,7 @@ var modelFaults = []Fault{
 		Old: `strings.LastIndexAny(text[:end], "\r\n")`, New: `strings.IndexAny(text[:end], "\r\n")`,
 		Note: "white space is cut behind its first end of a line"},
 	{ID: "bpe-added", File: "gpt/bpe/added.go", Class: "gpt", First: "gpt/bpe TestAddedTokens",
-		Old: `cmp.Compare(len(b.text), len(a.text))`, New: `cmp.Compare(len(a.text), len(b.text))`,
+		Old: `len(same[i].text) > len(same[j].text)`, New: `len(same[i].text) < len(same[j].text)`,
 		Note: "of two added tokens the shorter one is found"},
 	{ID: "bpe-first", File: "gpt/bpe/tokenizer.go", Class: "gpt", First: "gpt/bpe TestSentencePiece",
 		Old: `append(ids, token.id), after, false`, New: `append(ids, token.id), after, first`,

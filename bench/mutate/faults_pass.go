@@ -107,8 +107,8 @@ var passFaults = []Fault{
 	{ID: "combine-argmax-start", File: pass + "combine.go", Class: "reduction",
 		Old: `ir.Const{Int: lo}),`, New: `ir.Const{}),`,
 		Note: "an argmax of nothing better begins at 0 rather than at the axis's start"},
-	{ID: "combine-precision", File: pass + "combine.go", Class: "stream",
-		Old: `Over: op.Over, Precision: op.Precision})`, New: `Over: op.Over})`,
+	{ID: "combine-precision", File: "jit/ir/mixed.go", Class: "stream",
+		Old: `Over: slices.Clone(op.Over), Precision: op.Precision}`, New: `Over: slices.Clone(op.Over)}`,
 		Note: "a contraction in chunks forgets its precision"},
 
 	// contract.go

@@ -71,7 +71,7 @@ var ptxMemoryFaults = []Fault{
 		Old: `return k.a.Calc(asm.B64, "mad.wide.s32", r, asm.Int(by), base)`, New: `return k.a.Calc(asm.B64, "mad.wide.u32", r, asm.Int(by), base)`,
 		Note: "a negative part of an index is taken as unsigned"},
 	{ID: "address-bytes", File: "jit/ptx/memory.go", Class: "address", First: "jit/ptx TestFeatures",
-		Old: `out.offset += n * d.Stride * x.size`, New: `out.offset += n * d.Stride * min(x.size, 1)`,
+		Old: `out.offset += n / max(d.Span, 1) * d.Stride * x.size`, New: `out.offset += n / max(d.Span, 1) * d.Stride * min(x.size, 1)`,
 		Note: "the constant part of an address counts elements as bytes"},
 	{ID: "address-wide-sign", File: ptx + "asm/number.go", Class: "address",
 		Old: `return a.Calc(B64, "cvt.s64.s32", r)`, New: `return a.Calc(B64, "cvt.u64.u32", r)`,
@@ -100,7 +100,7 @@ var ptxMemoryFaults = []Fault{
 		Old: `return word{asm.B32, 1, n, fmt.Sprintf("s%d", bytes*8)}`, New: `return word{asm.B32, 1, n, fmt.Sprintf("u%d", bytes*8)}`,
 		Note: "single i8 and i16 elements are loaded without their sign"},
 	{ID: "load-mask", File: ptx + "loadstore.go", Class: "mask",
-		Old: `p := k.both(k.mask(l, masked, g[0]), inside)`, New: `p := k.both(k.mask(l, masked[:0], g[0]), inside)`,
+		Old: `at := from{x.at(g[0]), k.both(k.mask(l, masked, g[0]), inside)}`, New: `at := from{x.at(g[0]), k.both(k.mask(l, masked[:0], g[0]), inside)}`,
 		Note: "loads read elements that do not exist"},
 
 	// clamp.go
