@@ -69,8 +69,9 @@ func operandAccess(of *ir.Op, arg int) []DimAccess {
 	return dims
 }
 
-// spansOf is how many positions along each axis have one element of what a contraction multiplies as it lies in shared memory; nil where each has its own.
-func spansOf(of *ir.Op, arg int, axes []*ir.Axis) []int {
+// spansOf is how many positions along each axis have one element of what a contraction multiplies as it lies in shared memory; nil where each has its own, as where a step may begin in the middle of
+// a word.
+func (p *Program) spansOf(of *ir.Op, arg int, axes []*ir.Axis) []int {
 	v := of.Args[arg]
 	if of.Fn == nil || arg != 1 || v.Def == nil || v.Def.Code != lang.OpLoad {
 		return nil
@@ -80,7 +81,7 @@ func spansOf(of *ir.Op, arg int, axes []*ir.Axis) []int {
 	for i, a := range axes {
 		spans[i] = 1
 		for _, d := range dims {
-			if d.Span > 1 && d.Affine.coef(a) == 1 {
+			if d.Span > 1 && d.Affine.coef(a) == 1 && p.StartMultiple(a)%d.Span == 0 {
 				spans[i] = int(d.Span)
 			}
 		}

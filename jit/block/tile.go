@@ -321,7 +321,7 @@ func (p *Program) fragmentTile(c *Product, arg int) *Tile {
 	for i, a := range axes {
 		ext[i] = l.Physical(a)
 	}
-	t := newTile(c.InShared(arg), axes, ext, spansOf(c.Op, arg, axes), true)
+	t := newTile(c.InShared(arg), axes, ext, p.spansOf(c.Op, arg, axes), true)
 	if c.Op.Mixed() { // a step has as many positions of the wider operand as fill whole lines of the narrower: boxes bring them by panels
 		t.panel()
 	}
@@ -344,7 +344,7 @@ func (p *Program) wgmmaTile(c *Product, arg int) *Tile {
 	for i, a := range axes {
 		ext[i] = l.Physical(a)
 	}
-	t := newTile(c.InShared(arg), axes, ext, spansOf(c.Op, arg, axes), true)
+	t := newTile(c.InShared(arg), axes, ext, p.spansOf(c.Op, arg, axes), true)
 	t.Async = true
 	t.panel()
 	return t

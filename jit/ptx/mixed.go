@@ -22,7 +22,7 @@ func (k *kernel) loadMixed(c *block.Product, t *sharedTile) func(step, rep, batc
 	x := &mixedRows{k: k, c: c, t: t, steps: layout.Product(c.KReps), reps: layout.Product(c.MReps)}
 	var read func(step, rep, batch int) []asm.Reg
 	switch {
-	case t.Spans != nil && !(t.DType.Packed() && t.Contiguous() == c.K[0]):
+	case t.Spans == nil && t.DType.Bits() != 8, t.Spans != nil && !(t.DType.Packed() && t.Contiguous() == c.K[0]):
 		return nil // element by element
 	case c.Across(c.A):
 		read = x.across()
