@@ -30,6 +30,19 @@ kernel groups<T: float, W: any>(x: T[M, K], w: W[N, K], s: f32[N, K]) -> y: f32[
     y[i, j] = for k in K by BK with acc = zeros(f32, i, j) { mma(x[i, k], (w[j, k] as f32 * s[j, index(k) // 32]) as T, acc) }
 }
 
+/// Groups of which a thread may have two beside elements that its lane alone tells apart.
+kernel quads<T: float, W: any>(x: T[M, K], w: W[N, K], s: f32[N, K]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    y[i, j] = for k in K by BK with acc = zeros(f32, i, j) { mma(x[i, k], (w[j, k] as f32 * s[j, index(k) // 4]) as T, acc) }
+}
+
+kernel eights<T: float, W: any>(x: T[M, K], w: W[N, K], s: f32[N, K]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    y[i, j] = for k in K by BK with acc = zeros(f32, i, j) { mma(x[i, k], (w[j, k] as f32 * s[j, index(k) // 8]) as T, acc) }
+}
+
 kernel across<T: float, W: any>(x: T[M, K], w: W[K, N], s: f32[N]) -> y: f32[M, N]
     grid i in M by BM, j in N by BN
 {
@@ -138,6 +151,10 @@ func TestFactorsThatAreMade(t *testing.T) {
 		{"groups", lang.BF16, lang.F4E2M1, [3]int64{9, 40, 192}, few},
 		{"groups", lang.BF16, lang.I8, [3]int64{9, 40, 90}, few},
 		{"groups", lang.F16, lang.U8, [3]int64{1, 40, 256}, nil},
+		{"groups", lang.BF16, lang.I8, [3]int64{9, 40, 192}, map[string]int64{"BM": 16, "BN": 32, "BK": 48, "warps": 4, "stages": 3}},
+		{"quads", lang.BF16, lang.I8, [3]int64{70, 80, 96}, wide},
+		{"eights", lang.BF16, lang.I8, [3]int64{70, 80, 96}, wide},
+		{"eights", lang.BF16, lang.I8, [3]int64{9, 40, 192}, few},
 		{"across", lang.BF16, lang.I8, [3]int64{70, 80, 96}, wide},
 		{"across", lang.F16, lang.F8E4M3, [3]int64{130, 144, 160}, large},
 		{"across", lang.BF16, lang.F4E2M1, [3]int64{70, 96, 96}, wide},
@@ -179,7 +196,7 @@ func TestFactorsThatAreMade(t *testing.T) {
 				ws = []int64{depth, n}
 			case "experts":
 				xs, ws = []int64{3, m, depth}, []int64{3, n, depth}
-			case "groups":
+			case "groups", "quads", "eights":
 				ss = []int64{n, depth}
 			}
 			x, w, s := small(c.t, xs...), small(c.w, ws...), small(lang.F32, ss...)

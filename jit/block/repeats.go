@@ -18,14 +18,7 @@ func (p *Program) Repeats(op *ir.Op, l layout.Layout) []int {
 	}
 	// Positions that begin at a multiple of n, so many of them, have one quotient. What a thread adds to the position of a register must not carry beyond them.
 	n := gcd(divisor, p.StartMultiple(a))
-	carried := int64(0)
-	for _, digits := range [][]layout.Digit{l.Lane, l.Warp} {
-		for _, d := range digits {
-			if d.Axis == a && int64(d.Stride)%n != 0 {
-				carried += int64(d.Stride * (d.Size - 1))
-			}
-		}
-	}
+	carried := addedBelow(l, a, n)
 	first, known := make([]int, l.Regs()), map[int64]int{}
 	for r := range first {
 		at := int64(l.RegCoord(r, a))
@@ -43,6 +36,18 @@ func (p *Program) Repeats(op *ir.Op, l layout.Layout) []int {
 	return first
 }
 
+// addedBelow is more than what a thread adds to a position has below n, or as much.
+func addedBelow(l layout.Layout, a *ir.Axis, n int64) (sum int64) {
+	for _, digits := range [][]layout.Digit{l.Lane, l.Warp} {
+		for _, d := range digits {
+			if d.Axis == a && int64(d.Stride)%n != 0 {
+				sum += int64(d.Stride * (d.Size - 1))
+			}
+		}
+	}
+	return sum
+}
+
 // Remainder gives the divisor of a remainder of positions that depends neither on where the block or the step begins, nor on anything but the sum of what the thread and the register add;
 // 0 for anything else.
 func (p *Program) Remainder(op *ir.Op, l layout.Layout) int64 {
@@ -58,14 +63,7 @@ func (p *Program) Remainder(op *ir.Op, l layout.Layout) int64 {
 	if !ok || op.Code != lang.OpAnd && op.Code != lang.OpMod || n < 2 || n&(n-1) != 0 || p.StartMultiple(a)%n != 0 {
 		return 0
 	}
-	added, most := int64(0), int64(0)
-	for _, digits := range [][]layout.Digit{l.Lane, l.Warp} {
-		for _, d := range digits {
-			if d.Axis == a && int64(d.Stride)%n != 0 {
-				added += int64(d.Stride * (d.Size - 1))
-			}
-		}
-	}
+	added, most := addedBelow(l, a, n), int64(0)
 	for r := range l.Regs() {
 		most = max(most, int64(l.RegCoord(r, a))%n)
 	}

@@ -44,10 +44,12 @@ func TestNarrowingIntegersOfAKnownRange(t *testing.T) {
 		for _, d := range []lang.DType{lang.I8, lang.U8, lang.I16, lang.U16} {
 			p := assemble(t, 90, []asm.Class{asm.B32}, func(a *asm.Builder, in []asm.Reg) asm.Reg {
 				x := Apply(a, lang.OpAnd, lang.I32, []asm.Reg{in[0], known(a, mask)}, false)
+				x = Apply(a, lang.OpSub, lang.I32, []asm.Reg{x, known(a, 8)}, false)
 				return Cast(a, lang.I32, d, x)
 			})
-			for _, u := range []uint64{0, 15, 127, 128, 200, 255, 256, 0xfedc, 0xffffffff} {
-				require.Equal(t, wrapTo(d, int64(u)&mask), int32(p.run(u)), "%d as %s", int64(u)&mask, d)
+			for _, u := range []uint64{0, 7, 15, 127, 128, 136, 200, 255, 256, 0xfedc, 0xffffffff} {
+				n := int64(u)&mask - 8
+				require.Equal(t, wrapTo(d, n), int32(p.run(u)), "%d as %s", n, d)
 			}
 		}
 	}
