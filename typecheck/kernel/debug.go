@@ -271,6 +271,9 @@ func (b *bodyChecker) learn(cond lang.Expr) {
 	}
 }
 
+// mostDivisor is up to which divisors of a divisor a proof knows.
+const mostDivisor = 256
+
 // learnDivisor notes `N % 16 == 0` of a dimension.
 func (b *bodyChecker) learnDivisor(e *lang.BinaryExpr) {
 	rest, ok := e.X.(*lang.BinaryExpr)
@@ -284,7 +287,15 @@ func (b *bodyChecker) learnDivisor(e *lang.BinaryExpr) {
 		return
 	}
 	n, isConst := by.Const()
-	if sym := dim.Symbol(); sym != nil && sym.Kind == size.DimSymbol && zero.Equal(size.Size{}) && isConst && n > 1 {
+	if !isConst || n < 2 || !zero.Equal(size.Size{}) {
+		return
+	}
+	for d := int64(2); d < min(n, mostDivisor); d++ { // a number of eights is one of halves
+		if n%d == 0 {
+			b.Prover.Assume(dim.Mod(size.Const(d)).Neg())
+		}
+	}
+	if sym := dim.Symbol(); sym != nil && sym.Kind == size.DimSymbol {
 		if b.Kernel.Divisors == nil {
 			b.Kernel.Divisors = map[*size.Symbol]int64{}
 		}
