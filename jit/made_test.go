@@ -177,6 +177,7 @@ func TestFactorsThatAreMade(t *testing.T) {
 		{"deep", lang.F16, lang.U32, [3]int64{130, 144, 192}, large},
 		{"deep", lang.BF16, lang.I32, [3]int64{9, 64, 128}, few},
 		{"deep", lang.BF16, lang.I32, [3]int64{9, 51, 45}, few},
+		{"deep", lang.BF16, lang.I32, [3]int64{9, 64, 1000}, map[string]int64{"BM": 16, "BN": 32, "BK": 512, "warps": 4, "stages": 2}},
 		{"whole", lang.BF16, lang.I8, [3]int64{20, 40, 64}, map[string]int64{"BM": 16, "BN": 32, "warps": 4}},
 		{"whole", lang.BF16, lang.F4E2M1, [3]int64{70, 80, 64}, map[string]int64{"BM": 64, "BN": 64, "warps": 4}},
 		{"wholenibbles", lang.BF16, lang.I32, [3]int64{20, 40, 64}, map[string]int64{"BM": 16, "BN": 32, "warps": 4}},
