@@ -125,7 +125,7 @@ func (c *Product) Element(arg int) lang.DType {
 	return c.MMA.Elements[1]
 }
 
-// InShared is the type of an operand's elements in shared memory: those of 8 bits of a product of two types lie there as they are, and threads widen what they read.
+// InShared is the type of an operand's elements in shared memory: the narrower ones of a product of two types lie there as they are, and threads make what they multiply of what they read.
 func (c *Product) InShared(arg int) lang.DType {
 	if arg == 1 && c.Op.Mixed() {
 		return c.Op.Args[arg].Type.DType

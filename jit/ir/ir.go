@@ -284,7 +284,7 @@ type Const struct {
 //	sort                 Over (one axis), Descending; gives positions
 //	topk                 Over (one axis), Axis of the results; arguments: the tile, then the values and positions
 //	                     over Axis that other elements have given so far, or nothing
-//	dot mma              Over; arguments a, b and, for mma, acc
+//	dot mma              Over; arguments a, b and, for mma, acc; with Fn, then what that takes beside b, see mixed.go
 //	reduce scan          Over (one axis), Fn, Reverse; see combine.go
 //	print                Text; any arguments
 //	assert               Text, Names; arguments: whether it has failed, the position along each name, scalars for the text
@@ -304,7 +304,7 @@ type Op struct {
 	Args    []*Value
 	Results []*Value
 	Blocks  []*Block
-	// Fn is the function of a reduce or a scan.
+	// Fn is the function of a reduce, a scan or a join, or what makes a contraction's second factor.
 	Fn *Block
 
 	Const   Const

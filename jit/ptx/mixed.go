@@ -11,7 +11,7 @@ import (
 	"tilec/lang"
 )
 
-// This file reads the rows of a product of two types, which lie in shared memory as elements of 8 bits and are of 16 in the instruction: widened, or what the product's function makes of
+// This file reads the rows of a product of two types, which lie in shared memory as elements of 8 bits, or of 4, and are of 16 in the instruction: widened, or what the product's function makes of
 // them. A fragment has four pairs of neighbours of the depth: of two rows, at two places of the depth.
 
 // mixedFragment is how many elements a fragment has in a thread: the depth's lowest bit, the row's highest, the depth's highest.
