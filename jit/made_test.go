@@ -9,9 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
-	"tilec/jit/compile"
 	"tilec/jit/jittest"
-	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -121,11 +119,7 @@ kernel shared<T: float, W: any>(x: T[M, K], w: W[N, K], s: f32[N]) -> y: f32[M, 
 // Factors that products make themselves of what lies in shared memory are those that the CPU makes: of 8 bits and of 4, of words, along and across the depth, by each instruction, of odd sizes.
 func TestFactorsThatAreMade(t *testing.T) {
 	k := jittest.Load(t, "made.tile", madeSource)
-	d, err := jit.OpenDevice("cpu")
-	require.NoError(t, err)
-	t.Cleanup(func() { d.Close() })
-	onCPU, err := jit.NewCompiler(d, nil).Load("made.tile", []byte(madeSource))
-	require.NoError(t, err)
+	onCPU := loadOnCPU(t, "made.tile", madeSource)
 	wide := map[string]int64{"BM": 64, "BN": 64, "BK": 32, "warps": 4, "stages": 3}
 	large := map[string]int64{"BM": 128, "BN": 128, "BK": 64, "warps": 8, "stages": 4}
 	few := map[string]int64{"BM": 16, "BN": 32, "BK": 64, "warps": 4, "stages": 3}
@@ -223,8 +217,6 @@ func TestFactorsThatAreMade(t *testing.T) {
 func TestFormsOfFactorsThatAreMade(t *testing.T) {
 	program, problems := jit.Load("made.tile", []byte(madeSource), nil)
 	require.Empty(t, problems)
-	machine, err := target.Find(target.Default)
-	require.NoError(t, err)
 	for _, c := range []struct {
 		kernel string
 		w      lang.DType
@@ -240,12 +232,7 @@ func TestFormsOfFactorsThatAreMade(t *testing.T) {
 		{"shared", lang.I8, 16, []string{`cast .* : bf16`}},
 	} {
 		at := slices.IndexFunc(program.Kernels, func(k *typed.Kernel) bool { return k.Name == c.kernel })
-		s, err := jit.Specialise(program.Kernels[at], jit.Options{Types: map[string]lang.DType{"T": lang.BF16, "W": c.w}, Dims: map[string]int64{"M": c.rows, "K": 8192, "N": 8192}})
-		require.NoError(t, err, c.kernel)
-		l, err := compile.Lower(s, machine, nil)
-		require.NoError(t, err)
-		text, err := l.Block()
-		require.NoError(t, err)
+		text := blockText(t, program.Kernels[at], jit.Options{Types: map[string]lang.DType{"T": lang.BF16, "W": c.w}, Dims: map[string]int64{"M": c.rows, "K": 8192, "N": 8192}})
 		for _, want := range c.want {
 			assert.Regexp(t, want, text, c.kernel)
 		}

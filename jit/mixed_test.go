@@ -13,6 +13,7 @@ import (
 	"tilec/jit/jittest"
 	"tilec/jit/target"
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 const mixedSource = `
@@ -78,11 +79,7 @@ kernel chained<T: float, W: any>(x: T[M, K], w: W[N, K], v: W[N, K]) -> y: f32[M
 // mixedOnCPU runs those kernels on the CPU, which widens such factors first.
 func mixedOnCPU(t *testing.T) func(kernel string, args ...any) *jit.Array {
 	t.Helper()
-	d, err := jit.OpenDevice("cpu")
-	require.NoError(t, err)
-	t.Cleanup(func() { d.Close() })
-	m, err := jit.NewCompiler(d, nil).Load("mixed.tile", []byte(mixedSource))
-	require.NoError(t, err)
+	m := loadOnCPU(t, "mixed.tile", mixedSource)
 	return func(kernel string, args ...any) *jit.Array {
 		named := jit.Args{"x": args[0], "w": args[1]}
 		if len(args) > 2 {
@@ -92,6 +89,31 @@ func mixedOnCPU(t *testing.T) func(kernel string, args ...any) *jit.Array {
 		require.NoError(t, err, kernel)
 		return out["y"]
 	}
+}
+
+// loadOnCPU loads a program for the CPU, whatever the device under test is.
+func loadOnCPU(t *testing.T, file, source string) *jit.Module {
+	t.Helper()
+	d, err := jit.OpenDevice("cpu")
+	require.NoError(t, err)
+	t.Cleanup(func() { d.Close() })
+	m, err := jit.NewCompiler(d, nil).Load(file, []byte(source))
+	require.NoError(t, err)
+	return m
+}
+
+// blockText is the block program of a kernel as it is planned for an H200.
+func blockText(t *testing.T, k *typed.Kernel, o jit.Options) string {
+	t.Helper()
+	machine, err := target.Find(target.Default)
+	require.NoError(t, err)
+	s, err := jit.Specialise(k, o)
+	require.NoError(t, err)
+	l, err := compile.Lower(s, machine, nil)
+	require.NoError(t, err)
+	text, err := l.Block()
+	require.NoError(t, err)
+	return text
 }
 
 // Products of factors of two types give what the CPU gives: along and across the depth, by each instruction, of odd sizes, of every type.
@@ -189,8 +211,6 @@ func TestProductsOfTwoTypesWithEveryNumber(t *testing.T) {
 func TestFormsOfProductsOfTwoTypes(t *testing.T) {
 	program, problems := jit.Load("mixed.tile", []byte(mixedSource), nil)
 	require.Empty(t, problems)
-	machine, err := target.Find(target.Default)
-	require.NoError(t, err)
 	for _, c := range []struct {
 		kernel int
 		rows   int64
@@ -201,12 +221,7 @@ func TestFormsOfProductsOfTwoTypes(t *testing.T) {
 		{0, 16, []string{`by mma of bf16, bf16 swapped`, `tile_1 .* of i8`}},
 		{7, 16, []string{`cast .* : bf16`}},
 	} {
-		s, err := jit.Specialise(program.Kernels[c.kernel], jit.Options{Types: map[string]lang.DType{"T": lang.BF16, "W": lang.I8}, Dims: map[string]int64{"M": c.rows, "K": 1024, "N": 1024}})
-		require.NoError(t, err)
-		l, err := compile.Lower(s, machine, nil)
-		require.NoError(t, err)
-		text, err := l.Block()
-		require.NoError(t, err)
+		text := blockText(t, program.Kernels[c.kernel], jit.Options{Types: map[string]lang.DType{"T": lang.BF16, "W": lang.I8}, Dims: map[string]int64{"M": c.rows, "K": 1024, "N": 1024}})
 		for _, want := range c.want {
 			assert.Regexp(t, want, text)
 		}

@@ -175,5 +175,8 @@ func (p *Program) onlyOperand(v *ir.Value) *Tile {
 	if c == nil || c.MMA == nil || c.Wgmma || u.Arg > 1 || c.InShared(u.Arg) != v.Type.DType || !slices.Contains(p.Func.Body.Ops, u.Op) {
 		return nil
 	}
+	if u.Arg == 1 && u.Op.Fn != nil { // what its function takes beside need not be there when this is
+		return nil
+	}
 	return c.Tiles[u.Arg]
 }

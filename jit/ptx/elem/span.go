@@ -7,9 +7,9 @@ import (
 
 // This file knows between which numbers integers of up to 32 bits lie, as far as the operations that made them tell: a conversion of what is masked to four bits rounds nothing.
 
-// spanOf is between which numbers a register of a type lies.
+// spanOf is between which numbers a register of a type lies. What is known of it as an integer with a sign does not hold without one, where the same bits are another number.
 func spanOf(a *asm.Builder, d lang.DType, x asm.Reg) (lo, hi int64) {
-	if lo, hi, ok := a.SpanOf(x); ok {
+	if lo, hi, ok := a.SpanOf(x); ok && fits(d, lo, hi) {
 		return lo, hi
 	}
 	bits := d.Bits()

@@ -54,3 +54,17 @@ func TestNarrowingIntegersOfAKnownRange(t *testing.T) {
 		}
 	}
 }
+
+// The same bits are another number without a sign: what was known of the one does not hold for the other.
+func TestRangesHoldForOneSign(t *testing.T) {
+	t.Parallel()
+	p := assemble(t, 90, []asm.Class{asm.B32}, func(a *asm.Builder, in []asm.Reg) asm.Reg {
+		x := Apply(a, lang.OpAnd, lang.I32, []asm.Reg{in[0], known(a, 255)}, false)
+		x = Apply(a, lang.OpSub, lang.I32, []asm.Reg{x, known(a, 200)}, false)
+		return Cast(a, lang.U32, lang.BF16, Cast(a, lang.I32, lang.U32, x))
+	})
+	for u := range uint64(256) {
+		n := uint32(int32(u) - 200)
+		require.Equal(t, lang.BF16.Round(float32(n)), fl(p.run(u)), "%d as bf16", n)
+	}
+}
