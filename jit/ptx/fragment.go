@@ -50,9 +50,9 @@ func (k *kernel) fragments(c *block.Product, arg int, s staged) fragments {
 	steps := layout.Product(c.KReps)
 	number := func(step, rep, batch int) int { return step + steps*(rep+reps*batch) }
 	if s.regs != nil {
-		made := k.elements(c, arg)
+		pack := k.packElements(c, arg)
 		return fragments{at: func(step, rep, batch int) []asm.Reg {
-			return k.packFragment(c, arg, s.regs, number(step, rep, batch), made)
+			return k.packFragment(c, arg, s.regs, number(step, rep, batch), pack)
 		}}
 	}
 	t := s.tile
@@ -60,7 +60,7 @@ func (k *kernel) fragments(c *block.Product, arg int, s staged) fragments {
 	if load := k.matrices(c, arg, t); load != nil {
 		return fragments{at: load}
 	}
-	x, made := k.accessing(t, l), k.elements(c, arg)
+	x, pack := k.accessing(t, l), k.packElements(c, arg)
 	known := map[asm.Addr]asm.Reg{} // several positions may have one element
 	return fragments{at: func(step, rep, batch int) []asm.Reg {
 		per := l.Regs() / (steps * reps * c.Batches())
@@ -73,7 +73,7 @@ func (k *kernel) fragments(c *block.Product, arg int, s staged) fragments {
 			}
 			values[r] = k.ofByte(t, l, r, known[at])
 		}
-		return k.packFragment(c, arg, values, number(step, rep, batch), made)
+		return k.packFragment(c, arg, values, number(step, rep, batch), pack)
 	}}
 }
 
@@ -97,17 +97,26 @@ func (k *kernel) ofByte(t *sharedTile, l layout.Layout, r int, x asm.Reg) asm.Re
 	return elem.Unpack(k.a, t.DType, k.a.Op(asm.B32, "shr.u32", x, up), 1)[0]
 }
 
-// elements gives what a product multiplies of an operand's element in a register.
-func (k *kernel) elements(c *block.Product, arg int) func(r int, x asm.Reg) asm.Reg {
-	if arg == c.A && c.Op.Fn != nil {
-		return k.factors(c)
-	}
+// packElements gives how a product's elements in registers, given also by their numbers in the layout of fragments, become what the instruction has in one.
+func (k *kernel) packElements(c *block.Product, arg int) func(rs []int, xs []asm.Reg) asm.Reg {
 	from, to := c.Op.Args[arg].Type.DType, c.Element(arg)
-	return func(_ int, x asm.Reg) asm.Reg {
-		if from.IsInt() && to.IsFloat() {
-			return elem.Cast(k.a, from, to, x)
+	if arg == c.A && c.Op.Fn != nil {
+		made := k.factors(c)
+		return func(rs []int, xs []asm.Reg) asm.Reg {
+			return made([2]int(rs), [2]rawElement{k.alone(from, xs[0]), k.alone(from, xs[1])})
 		}
-		return x
+	}
+	return func(_ []int, xs []asm.Reg) asm.Reg {
+		xs = slices.Clone(xs)
+		for i, x := range xs {
+			if from.IsInt() && to.IsFloat() {
+				xs[i] = elem.Cast(k.a, from, to, x)
+			}
+		}
+		if c.MMA.InRegister == 0 {
+			return xs[0]
+		}
+		return elem.PackFull(k.a, to, xs)
 	}
 }
 
@@ -142,7 +151,7 @@ func (k *kernel) inRegisters(c *block.Product, v *ir.Value, l layout.Layout) []a
 // packFragment packs the elements of fragment number n as the instruction wants
 // them. Bits of a role without an axis are copies: the rows or columns that they
 // would name do not exist, and any value does.
-func (k *kernel) packFragment(c *block.Product, arg int, values []asm.Reg, n int, made func(r int, x asm.Reg) asm.Reg) []asm.Reg {
+func (k *kernel) packFragment(c *block.Product, arg int, values []asm.Reg, n int, pack func(rs []int, xs []asm.Reg) asm.Reg) []asm.Reg {
 	unit := c.UnitBits(arg)
 	per := 1
 	for _, b := range unit {
@@ -150,6 +159,7 @@ func (k *kernel) packFragment(c *block.Product, arg int, values []asm.Reg, n int
 			per *= 2
 		}
 	}
+	var rs []int
 	var elements []asm.Reg
 	for i := range 1 << len(unit) {
 		r, scale := n*per, 1
@@ -159,15 +169,12 @@ func (k *kernel) packFragment(c *block.Product, arg int, values []asm.Reg, n int
 				scale *= 2
 			}
 		}
-		elements = append(elements, made(r, values[r]))
-	}
-	if c.MMA.InRegister == 0 {
-		return elements
+		rs, elements = append(rs, r), append(elements, values[r])
 	}
 	per = 1 << c.MMA.InRegister
 	packed := make([]asm.Reg, len(elements)/per)
 	for i := range packed {
-		packed[i] = elem.PackFull(k.a, c.Element(arg), elements[per*i:per*(i+1)])
+		packed[i] = pack(rs[per*i:per*(i+1)], elements[per*i:per*(i+1)])
 	}
 	return packed
 }

@@ -1,10 +1,7 @@
 package ptx
 
 import (
-	"fmt"
-
 	"tilec/jit/block"
-	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
@@ -45,8 +42,8 @@ type mixedRows struct {
 	c           *block.Product
 	t           *sharedTile
 	steps, reps int
-	// made gives what the product's function makes of the element of a register.
-	made func(r int, raw asm.Reg) asm.Reg
+	// made gives what the product's function makes of two elements.
+	made func(r [2]int, raw [2]rawElement) asm.Reg
 }
 
 // first is a fragment's first register.
@@ -61,69 +58,24 @@ func (x *mixedRows) word(elements int) lang.DType {
 
 // pairs are the registers of a fragment, of which some words have the elements: order says which of a fragment's each has.
 func (x *mixedRows) pairs(first int, words []asm.Reg, order [][4]int) []asm.Reg {
-	k, c := x.k, x.c
-	elements := make([]asm.Reg, mixedFragment)
+	d := x.t.DType
+	elements := make([]rawElement, mixedFragment)
 	for n, w := range words {
-		for i, e := range elem.Unpack(k.a, x.t.DType, w, 4) {
-			elements[order[n][i]] = e
+		var alone []asm.Reg
+		for i, e := range order[n] {
+			elements[e] = rawElement{field: elem.Field{Word: w, Shift: i * d.Bits(), Bits: d.Bits()}, alone: func() asm.Reg {
+				if alone == nil {
+					alone = elem.Unpack(x.k.a, d, w, len(order[n]))
+				}
+				return alone[i]
+			}}
 		}
-	}
-	for e, r := range elements {
-		elements[e] = x.made(first+e, r)
 	}
 	out := make([]asm.Reg, mixedFragment/2)
 	for i := range out {
-		out[i] = elem.PackFull(k.a, c.Element(c.A), elements[2*i:2*i+2])
+		out[i] = x.made([2]int{first + 2*i, first + 2*i + 1}, [2]rawElement(elements[2*i:]))
 	}
 	return out
-}
-
-// factors gives what a product's function makes of the element of a register in the layout of the fragments; elements that do not exist along the depth become 0. What the function takes
-// beside the elements is brought now. Elements that have what others have, as a scale, have what follows from that. The last rounding is left to what packs the elements.
-func (k *kernel) factors(c *block.Product) func(r int, raw asm.Reg) asm.Reg {
-	fn, l := c.Op.Fn, c.FragmentLayout(c.A)
-	var using [][]asm.Reg
-	for _, v := range c.Op.Using() {
-		using = append(using, k.get(v, l.Slice(v.Type.Axes)))
-	}
-	known := map[string]asm.Reg{}
-	return func(r int, raw asm.Reg) asm.Reg {
-		values := map[*ir.Value]asm.Reg{fn.Params[0]: raw}
-		for i, v := range c.Op.Using() {
-			values[fn.Params[1+i]] = using[i][l.Project(r, v.Type.Axes)]
-		}
-		for _, op := range fn.Ops {
-			to := op.Result()
-			if op.Code == lang.OpConst {
-				values[to] = elem.EntryConstant(k.a, to.Type.DType, op.Const)
-				continue
-			}
-			args := make([]asm.Reg, len(op.Args))
-			for i, v := range op.Args {
-				args[i] = values[v]
-			}
-			if to == fn.Yield[0] && op.Code == lang.OpCast && op.Args[0].Type.DType == lang.F32 {
-				values[to] = args[0]
-				continue
-			}
-			key := fmt.Sprint(to.ID, args)
-			if !known[key].Valid() {
-				if to == fn.Yield[0] && roundsAlone(op) {
-					known[key] = elem.Apply(k.a, op.Code, lang.F32, args, k.Func.Approx)
-				} else {
-					known[key] = k.apply(op, args)
-				}
-			}
-			values[to] = known[key]
-		}
-		return k.selected(k.mask(l, c.K, r), values[fn.Yield[0]], elem.Zero(k.a, c.Element(c.A)))
-	}
-}
-
-// roundsAlone reports an operation on floats of 16 bits that is one on floats of 32, rounded.
-func roundsAlone(op *ir.Op) bool {
-	d := op.Result().Type.DType
-	return (d == lang.F16 || d == lang.BF16) && (op.Code == lang.OpAdd || op.Code == lang.OpSub || op.Code == lang.OpMul)
 }
 
 // fours reads four neighbours of the depth of each row.

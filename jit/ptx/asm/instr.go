@@ -47,7 +47,7 @@ const (
 // effects has what the instructions do, by the first parts of their names; the longest that fits counts.
 var effects = map[string]Effects{
 	"abs": 0, "add": 0, "and": 0, "bfe": 0, "clz": 0, "copysign": 0, "cos": 0, "createpolicy": 0, "cvt": 0, "cvta": 0, "div": 0, "ex2": 0,
-	"fma": 0, "lg2": 0, "mad": 0, "mapa": 0, "max": 0, "min": 0, "mov": 0, "mul": 0, "neg": 0, "not": 0, "or": 0, "popc": 0,
+	"fma": 0, "lg2": 0, "lop3": 0, "mad": 0, "mapa": 0, "max": 0, "min": 0, "mov": 0, "mul": 0, "neg": 0, "not": 0, "or": 0, "popc": 0,
 	"prmt": 0, "rcp": 0, "rem": 0, "rsqrt": 0, "selp": 0, "setp": 0, "shl": 0, "shr": 0, "sin": 0, "sqrt": 0, "sub": 0,
 	"tanh": 0, "testp": 0, "xor": 0,
 

@@ -73,7 +73,7 @@ func (i *Instr) operandTypes() (dst string, src []string) {
 				src[2] = kind
 			}
 		}
-	case "abs", "add", "and", "copysign", "cos", "div", "ex2", "fma", "lg2", "max", "min", "mov", "neg", "not", "or",
+	case "abs", "add", "and", "copysign", "cos", "div", "ex2", "fma", "lg2", "lop3", "max", "min", "mov", "neg", "not", "or",
 		"prmt", "rcp", "rem", "rsqrt", "sin", "sqrt", "sub", "tanh", "xor":
 	default:
 		return "", nil

@@ -59,7 +59,7 @@ func castInt(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	case holds(to, from):
 		return x
 	}
-	if lo, hi := spanOf(a, from, x); fits(to, lo, hi) {
+	if lo, hi := spanOf(a, from, x); Fits(to, lo, hi) {
 		return x
 	}
 	return extend(a, to, x)
@@ -80,7 +80,7 @@ func intToFloat(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	s := Suffix(from)
 	word, place, known := a.ByteOf(x)
 	if from.Bits() <= 32 && to != lang.F64 && !known {
-		if lo, hi := spanOf(a, from, x); exactIn(to, lo, hi) {
+		if lo, hi := spanOf(a, from, x); ExactIn(to, lo, hi) {
 			return a.Op(asm.F32, "cvt.rn.f32"+s, x)
 		}
 	}

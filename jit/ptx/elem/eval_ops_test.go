@@ -531,6 +531,15 @@ func decodeInt(n []string, o []int, typ string, unknown error) (func(v []uint64)
 		return func(v []uint64) {
 			v[d] = norm(int(v[c]), signed, norm(width, false, v[a])>>v[b]) & mask
 		}, nil
+	case "lop3":
+		d, a, b, c, table := o[0], o[1], o[2], o[3], o[4]
+		return func(v []uint64) {
+			r := uint64(0)
+			for i := range width {
+				r |= v[table] >> (v[a]>>i&1<<2 | v[b]>>i&1<<1 | v[c]>>i&1) & 1 << i
+			}
+			v[d] = r
+		}, nil
 	case "prmt":
 		d, a, b, c := o[0], o[1], o[2], o[3]
 		return func(v []uint64) {

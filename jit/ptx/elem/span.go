@@ -9,7 +9,7 @@ import (
 
 // spanOf is between which numbers a register of a type lies. What is known of it as an integer with a sign does not hold without one, where the same bits are another number.
 func spanOf(a *asm.Builder, d lang.DType, x asm.Reg) (lo, hi int64) {
-	if lo, hi, ok := a.SpanOf(x); ok && fits(d, lo, hi) {
+	if lo, hi, ok := a.SpanOf(x); ok && Fits(d, lo, hi) {
 		return lo, hi
 	}
 	bits := d.Bits()
@@ -17,6 +17,19 @@ func spanOf(a *asm.Builder, d lang.DType, x asm.Reg) (lo, hi int64) {
 		return -1 << (bits - 1), 1<<(bits-1) - 1
 	}
 	return 0, 1<<bits - 1
+}
+
+// Span is between which numbers all of some registers of an integer type lie; without registers, those of the type.
+func Span(a *asm.Builder, d lang.DType, xs ...asm.Reg) (lo, hi int64) {
+	if len(xs) == 0 {
+		return spanOf(a, d, asm.Reg{})
+	}
+	lo, hi = spanOf(a, d, xs[0])
+	for _, x := range xs[1:] {
+		from, to := spanOf(a, d, x)
+		lo, hi = min(lo, from), max(hi, to)
+	}
+	return lo, hi
 }
 
 // noteSpan says between which numbers the result of an operation lies, where that is less than all of its type.
@@ -59,21 +72,21 @@ func noteSpan(a *asm.Builder, code lang.Op, d lang.DType, args []asm.Reg, result
 	default:
 		return
 	}
-	if fits(d, lo, hi) {
+	if Fits(d, lo, hi) {
 		a.Within(result, lo, hi)
 	}
 }
 
-// fits reports a type that has all integers between two.
-func fits(d lang.DType, lo, hi int64) bool {
+// Fits reports a type that has all integers between two.
+func Fits(d lang.DType, lo, hi int64) bool {
 	if d.IsSigned() {
 		return lo >= -1<<(d.Bits()-1) && hi < 1<<(d.Bits()-1)
 	}
 	return lo >= 0 && hi < 1<<d.Bits()
 }
 
-// exactIn reports a float type that has all integers between two.
-func exactIn(d lang.DType, lo, hi int64) bool {
+// ExactIn reports a float type that has all integers between two.
+func ExactIn(d lang.DType, lo, hi int64) bool {
 	most := int64(1) << d.Precision()
 	return lo >= -most && hi <= most
 }

@@ -1,6 +1,8 @@
 package elem
 
 import (
+	"math"
+
 	"tilec/jit/ptx/asm"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -13,7 +15,7 @@ func WidenNeighbours(a *asm.Builder, from, to lang.DType, w asm.Reg) (low, high 
 	if from.IsFloat() {
 		return widenFloats(a, from, to, w)
 	}
-	return widenBytes(a, from, to, w, 0x4140, 0x4342)
+	return widenBytes(a, from, to, w, 0x4140), widenBytes(a, from, to, w, 0x4342)
 }
 
 // WidenAlternate gives the first and the third, and the second and the fourth of four numbers.
@@ -21,7 +23,7 @@ func WidenAlternate(a *asm.Builder, from, to lang.DType, w asm.Reg) (even, odd a
 	if from.IsFloat() {
 		return widenFloats(a, from, to, a.Op(asm.B32, "prmt.b32", w, asm.Int(0), asm.Int(0x3120)))
 	}
-	return widenBytes(a, from, to, w, 0x4240, 0x4341)
+	return widenBytes(a, from, to, w, 0x4240), widenBytes(a, from, to, w, 0x4341)
 }
 
 // widenFloats makes pairs of floats of 8 bits pairs of 16 bits.
@@ -33,32 +35,24 @@ func widenFloats(a *asm.Builder, from, to lang.DType, w asm.Reg) (low, high asm.
 	return pack16(a, to, x[0], x[1]), pack16(a, to, x[2], x[3])
 }
 
-// widenBytes makes two pairs of floats of integers of 8 bits, which two choices of bytes put into the low bytes of halves, below what is byte 4 to them. A byte is put into the fraction of a
+// widenBytes makes a pair of floats of integers of 8 bits, which a choice of bytes puts into the low bytes of halves, below what is byte 4 to it. A byte is put into the fraction of a
 // power of two whose last bit counts as 1, and that power is taken away: 1024 of f16, whose fraction has 10 bits. The fraction of bf16 has 7: there the byte's
 // highest bit becomes the exponent's lowest of what is taken away, which is 128 or, of a negative number, 256.
-func widenBytes(a *asm.Builder, from, to lang.DType, w asm.Reg, choices ...uint32) (one, other asm.Reg) {
-	pair := func(half uint32) asm.Int { return asm.Int(half<<16 | half) }
-	constant := func(half uint32) asm.Reg { return a.Op(asm.B32, "mov.b32", pair(half)) }
-	var out []asm.Reg
+func widenBytes(a *asm.Builder, from, to lang.DType, w asm.Reg, choice asm.Hex) asm.Reg {
+	power := math.Ldexp(1, fraction(to))
 	if to == lang.F16 {
-		const one, power, minusPower, minusOffset = 0x3c00, 0x6400, 0xe400, 0xe480 // 1, 1024, -1024, -(1024 + 128)
-		taken := constant(minusPower)
+		taken := -power
 		if from.IsSigned() { // counted from -128
-			w, taken = a.Op(asm.B32, "xor.b32", w, pair(0x8080)), constant(minusOffset)
+			w, taken = a.Calc(asm.B32, "xor.b32", w, asm.Bits32(0x80808080)), taken-128
 		}
-		for _, choice := range choices {
-			out = append(out, a.Op(asm.B32, "fma.rn.f16x2", a.Op(asm.B32, "prmt.b32", w, pair(power|power>>8), asm.Int(choice)), constant(one), taken))
-		}
-		return out[0], out[1]
+		const byteOfPower = 0x64
+		return fmaHalves(a, to, a.Op(asm.B32, "prmt.b32", w, asm.Bits32(byteOfPower*inBoth), choice), Twice(a, to, 1), Twice(a, to, taken))
 	}
-	const minusOne, power, twice = 0xbf80, 0x4300, 0x4380 // -1, 128, 256
-	for _, choice := range choices {
-		x := a.Op(asm.B32, "prmt.b32", w, pair(power|power>>8), asm.Int(choice))
-		low, taken := a.Op(asm.B32, "and.b32", x, pair(0xff7f)), a.Op(asm.B32, "and.b32", x, pair(0xff80))
-		if !from.IsSigned() { // 128 with the highest bit clear, and 0 where it is set
-			taken = a.Op(asm.B32, "fma.rn.bf16x2", taken, constant(minusOne), constant(twice))
-		}
-		out = append(out, a.Op(asm.B32, "fma.rn.bf16x2", taken, constant(minusOne), low))
+	const byteOfPower, highest = 0x43, 0x80
+	x := a.Op(asm.B32, "prmt.b32", w, asm.Bits32(byteOfPower*inBoth), choice)
+	low, taken := a.Op(asm.B32, "and.b32", x, asm.Bits32((0xffff-highest)*inBoth)), a.Op(asm.B32, "and.b32", x, asm.Bits32((0xff00|highest)*inBoth))
+	if !from.IsSigned() { // 128 with the highest bit clear, and 0 where it is set
+		taken = fmaHalves(a, to, taken, Twice(a, to, -1), Twice(a, to, 2*power))
 	}
-	return out[0], out[1]
+	return fmaHalves(a, to, taken, Twice(a, to, -1), low)
 }
