@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -311,7 +311,7 @@ func WriteJudged(w io.Writer, all []Judged) (mean, least float64) {
 		}
 		return math.Inf(1)
 	}
-	slices.SortStableFunc(sorted, func(a, b Judged) int { return cmp.Compare(rank(&a), rank(&b)) })
+	sort.SliceStable(sorted, func(i, j int) bool { return rank(&sorted[i]) < rank(&sorted[j]) })
 	fmt.Fprintln(w, "Fastest / chosen: the time of the fastest plan that was measured as a part of that of what the planner chooses today.")
 	fmt.Fprintln(w, "\n| workload | others | chosen, us | fastest, us | fastest / chosen | chosen plan | fastest plan | measured by |\n|---|---|---|---|---|---|---|---|")
 	var parts []float64

@@ -3,12 +3,12 @@ package bench
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -45,11 +45,12 @@ type Measured struct {
 
 // Sort puts what was measured into order, the fastest first.
 func (s *Space) Sort() {
-	slices.SortStableFunc(s.Measured, func(a, b Measured) int {
+	sort.SliceStable(s.Measured, func(i, j int) bool {
+		a, b := &s.Measured[i], &s.Measured[j]
 		if (a.Error == "") != (b.Error == "") {
-			return cmp.Compare(a.Error, b.Error)
+			return a.Error < b.Error
 		}
-		return cmp.Compare(a.Micros, b.Micros)
+		return a.Micros < b.Micros
 	})
 }
 

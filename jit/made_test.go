@@ -106,6 +106,67 @@ kernel experts<T: float, W: any>(x: T[E, M, K], w: W[E, N, K], s: f32[N]) -> y: 
     y[e, i, j] = dot(x[e, i, k], (w[e, j, k] as f32 * s[j]) as T)
 }
 
+/// Of 16 bits, two at a time.
+kernel halves<T: float, W: any>(x: T[M, K], w: W[N, K], s: f32[N, K]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    y[i, j] = for k in K by BK with acc = zeros(f32, i, j) {
+        let a = s[j, index(k) // 32] as T
+        mma(x[i, k], a - (w[j, k] as T + 1 as T) * a, acc)
+    }
+}
+
+kernel twos<T: float, W: int>(x: T[M, K], w: W[N, K], s: f32[N, K]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    y[i, j] = for k in K by BK with acc = zeros(f32, i, j) {
+        let q = (w[j, index(k) // 2] >> (index(k) % 2 * 4) as W) & 15
+        mma(x[i, k], (q as i32 - 8) as T * (s[j, index(k) // 32] as T), acc)
+    }
+}
+
+/// Four of 2 bits to a byte.
+kernel quarters<T: float, W: int>(x: T[M, K], w: W[N, K], s: f32[N]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    y[i, j] = for k in K by BK with acc = zeros(f32, i, j) {
+        mma(x[i, k], (3 - ((w[j, index(k) // 4] >> (index(k) % 4 * 2) as W) & 3) as i32) as T, acc)
+    } * s[j]
+}
+
+/// With zero points, in words along the columns as the weights (AWQ).
+kernel points<T: float, W: int>(x: T[M, K], w: W[K, N], s: f32[N], z: W[K, N]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    y[i, j] = for k in K by BK with acc = zeros(f32, i, j) {
+        let at = (index(j) % 2 * 4 + index(j) % 8 / 2) * 4
+        let q = (w[k, index(j) // 8] >> at as W) & 15
+        let o = (z[index(k) // 32, index(j) // 8] >> at as W) & 15
+        mma(x[i, k], (q - o) as T * (s[j] as T), acc)
+    }
+}
+
+/// With zero points in words along the columns, and weights along the depth (GPTQ).
+kernel offsets<T: float, W: int>(x: T[M, K], w: W[K, N], s: f32[N], z: W[K, N]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    y[i, j] = for k in K by BK with acc = zeros(f32, i, j) {
+        let q = (w[index(k) // 8, j] >> (index(k) % 8 * 4) as W) & 15
+        let o = (z[index(k) // 32, index(j) // 8] >> (index(j) % 8 * 4) as W) & 15
+        mma(x[i, k], (q - (o + 1)) as T * (s[j] as T), acc)
+    }
+}
+
+/// With powers of two as scales, which bf16 has (MXFP4).
+kernel powers<T: float, W: any>(x: T[M, K], w: W[N, K], s: f32[N, K]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    y[i, j] = for k in K by BK with acc = zeros(f32, i, j) {
+        let e = (s[j, index(k) // 32] as i32 + 126) as u32
+        mma(x[i, k], (w[j, k] as f32 * bitcast(max(e << 23, 0x400000), f32)) as T, acc)
+    }
+}
+
 /// A factor of which something else is taken too stays what it was.
 kernel shared<T: float, W: any>(x: T[M, K], w: W[N, K], s: f32[N]) -> y: f32[M, N]
     grid i in M by BM, j in N by BN
@@ -180,6 +241,35 @@ func TestFactorsThatAreMade(t *testing.T) {
 		{"first", lang.F16, lang.F4E2M1, [3]int64{24, 40, 64}, few},
 		{"experts", lang.BF16, lang.I8, [3]int64{37, 51, 48}, nil},
 		{"experts", lang.BF16, lang.F4E2M1, [3]int64{37, 51, 48}, nil},
+		{"halves", lang.BF16, lang.I8, [3]int64{70, 80, 96}, wide},
+		{"halves", lang.F16, lang.U8, [3]int64{130, 144, 160}, large},
+		{"halves", lang.F16, lang.I8, [3]int64{9, 40, 192}, few},
+		{"halves", lang.BF16, lang.U8, [3]int64{9, 40, 190}, few},
+		{"halves", lang.F16, lang.F8E4M3, [3]int64{70, 80, 96}, wide},
+		{"halves", lang.BF16, lang.F4E2M1, [3]int64{70, 80, 96}, wide},
+		{"halves", lang.F16, lang.F4E2M1, [3]int64{9, 40, 192}, few},
+		{"twos", lang.BF16, lang.U8, [3]int64{70, 80, 96}, wide},
+		{"twos", lang.F16, lang.U8, [3]int64{130, 144, 192}, large},
+		{"twos", lang.BF16, lang.U8, [3]int64{9, 40, 192}, few},
+		{"twos", lang.F16, lang.I8, [3]int64{9, 40, 190}, few},
+		{"twos", lang.BF16, lang.I8, [3]int64{70, 80, 90}, wide},
+		{"twos", lang.BF16, lang.U8, [3]int64{9, 40, 192}, map[string]int64{"BM": 16, "BN": 32, "BK": 48, "warps": 4, "stages": 3}},
+		{"twos", lang.BF16, lang.U8, [3]int64{1, 40, 96}, nil},
+		{"twos", lang.BF16, lang.U8, [3]int64{16, 64, 512}, map[string]int64{"BM": 16, "BN": 64, "BK": 64, "warps": 4, "stages": 3, "split": 2}},
+		{"twos", lang.F16, lang.I32, [3]int64{9, 40, 192}, few},
+		{"quarters", lang.BF16, lang.U8, [3]int64{9, 40, 192}, few},
+		{"quarters", lang.F16, lang.U8, [3]int64{70, 80, 96}, wide},
+		{"quarters", lang.BF16, lang.U16, [3]int64{9, 40, 128}, few},
+		{"points", lang.BF16, lang.I32, [3]int64{70, 96, 96}, wide},
+		{"points", lang.F16, lang.I32, [3]int64{9, 64, 96}, few},
+		{"points", lang.F16, lang.I32, [3]int64{9, 51, 45}, few},
+		{"offsets", lang.BF16, lang.I32, [3]int64{70, 96, 96}, wide},
+		{"offsets", lang.F16, lang.I32, [3]int64{9, 64, 128}, few},
+		{"powers", lang.BF16, lang.F4E2M1, [3]int64{70, 80, 96}, wide},
+		{"powers", lang.BF16, lang.F4E2M1, [3]int64{9, 40, 192}, few},
+		{"powers", lang.BF16, lang.F4E2M1, [3]int64{9, 40, 190}, few},
+		{"powers", lang.F16, lang.F4E2M1, [3]int64{9, 40, 192}, few},
+		{"powers", lang.BF16, lang.I8, [3]int64{9, 40, 192}, few},
 		{"shared", lang.BF16, lang.I8, [3]int64{20, 40, 64}, nil},
 	} {
 		t.Run(fmt.Sprint(c.kernel, " ", c.t, " ", c.w, " ", c.sizes, " ", c.pins), func(t *testing.T) {
@@ -187,16 +277,16 @@ func TestFactorsThatAreMade(t *testing.T) {
 			m, n, depth := c.sizes[0], c.sizes[1], c.sizes[2]
 			xs, ws, ss := []int64{m, depth}, []int64{n, depth}, []int64{n}
 			switch c.kernel {
-			case "across", "columns", "deep":
+			case "across", "columns", "deep", "points", "offsets":
 				ws = []int64{depth, n}
 			case "experts":
 				xs, ws = []int64{3, m, depth}, []int64{3, n, depth}
-			case "groups", "quads", "eights":
+			case "groups", "quads", "eights", "halves", "twos", "powers":
 				ss = []int64{n, depth}
 			}
 			x, w, s := small(c.t, xs...), small(c.w, ws...), small(lang.F32, ss...)
 			switch c.kernel {
-			case "nibbles", "columns", "deep", "wholenibbles":
+			case "nibbles", "columns", "deep", "wholenibbles", "twos", "quarters", "points", "offsets":
 				for i := range w.Data {
 					w.Data[i] = byte(37*i + i/256)
 				}
@@ -205,9 +295,17 @@ func TestFactorsThatAreMade(t *testing.T) {
 					w.Data[i] = []byte{1, 2, 4, 0xff, 0xfe, 8, 0xfc, 16}[(i+i/8)%8]
 				}
 			}
-			want, err := onCPU.Call(c.kernel, jit.Args{"x": x, "w": w, "s": s})
+			named, in := jit.Args{"x": x, "w": w, "s": s}, []any{x, w, s}
+			if c.kernel == "points" || c.kernel == "offsets" {
+				z := small(c.w, ws...)
+				for i := range z.Data {
+					z.Data[i] = byte(91*i + i/256)
+				}
+				named["z"], in = z, append(in, z)
+			}
+			want, err := onCPU.Call(c.kernel, named)
 			require.NoError(t, err)
-			got := k.Run(t, c.kernel, jit.Options{Pins: c.pins}, x, w, s)[0]
+			got := k.Run(t, c.kernel, jit.Options{Pins: c.pins}, in...)[0]
 			jittest.Same(t, got, want["y"].Float)
 		})
 	}
@@ -226,6 +324,8 @@ func TestFormsOfFactorsThatAreMade(t *testing.T) {
 		{"rows", lang.I8, 1024, []string{`@ring .* produced overlapped`, `@copy .* of i8 .* box`, `mma .* using .* by`, `by wgmma of bf16, bf16 swapped rows_in_registers`}},
 		{"rows", lang.F4E2M1, 1024, []string{`@copy tile_1 {k \d+ by 2, j \d+} of f4e2m1`, `by wgmma`}},
 		{"groups", lang.I8, 16, []string{`@first`, `by mma of bf16, bf16 swapped`, `tile_1 .* of i8`}},
+		{"groups", lang.I8, 16, []string{`columns {i} i\+2\*2 i\+4\*2 i\+1\*2`, `depth {k} k\+1\*2 k\+4\*2 k\+8\*2 k\+2\*2 steps k\+16`}},
+		{"twos", lang.U8, 16, []string{`columns {i} i\+4\*2 i\+1\*2 i\+2\*2`, `depth {k} k\+1\*2 k\+8\*2 k\+16\*2 k\+2\*2 steps k\+4\*2 k\+32`}},
 		{"nibbles", lang.I32, 16, []string{`@copy tile_1 {k \d+ by 8, j \d+} of i32`}},
 		{"columns", lang.I32, 1024, []string{`@copy tile_1 {j \d+ by 8, k \d+} of i32`, `by wgmma`}},
 		{"deep", lang.I32, 1024, []string{`@copy tile_1 {j \d+, k \d+ by 8} of i32`, `by wgmma`}},

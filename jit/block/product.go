@@ -228,7 +228,7 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	p.findAcross(c)
 	between := c.layAcross()
 	c.Wgmma = p.fitsWgmma(c)
-	c.takeFours()
+	p.takeRuns(c)
 	batchWarp, among := c.spreadBatch(p.Warps)
 	wm := c.rowWarps(p.Warps/among, rowwise || c.Wgmma)
 	mWarp, mReps, used := spread(c.MReps, wm)
@@ -541,22 +541,64 @@ func (p *Program) wgmmaFirst(c *Product, arg int) *ir.Axis {
 	return c.K[0]
 }
 
-// takeFours has lanes take four neighbours of the depth, where one of two types has four in a register: which positions of the depth an instruction multiplies together does not matter as
-// long as they are the same of both operands. (wgmma reads the columns in their order.)
-func (c *Product) takeFours() {
+// takeRuns has lanes take several neighbours of the depth, as many as make 4 bytes of the narrower of two types, or 2 where an odd number of steps leaves no more: which positions of the depth
+// an instruction multiplies together does not matter as long as they are the same of both operands. (wgmma reads the columns in their order.) Lanes that read at once then
+// have columns whose chunks of 16 bytes are permuted otherwise, so that no two read one bank.
+func (p *Program) takeRuns(c *Product) {
 	if !c.Op.Mixed() || c.Wgmma || c.aAcross {
 		return
 	}
-	for i, d := range c.KBits {
-		if d != (layout.Digit{Axis: c.K[0], Stride: 1 << i, Size: 2}) {
-			return
-		}
+	k, n := c.KBits, c.NBits
+	if !natural(k, c.K[0]) {
+		return
 	}
-	c.KBits = []layout.Digit{c.KBits[0], c.KBits[2], c.KBits[3], c.KBits[1]}
+	along := func(stride, size int) layout.Digit { return layout.Digit{Axis: c.K[0], Stride: stride, Size: size} }
+	order := []int{1, 2, 0}
+	if p.narrow(c) && len(c.KReps) == 1 && c.KReps[0].Size%2 == 0 && !p.sharesDepth(c) {
+		c.KBits = []layout.Digit{k[0], k[3], along(16, 2), k[1]}
+		steps := c.KReps[0].Size
+		if c.KReps = []layout.Digit{k[2]}; steps > 2 {
+			c.KReps = append(c.KReps, along(32, steps/2))
+		}
+		order = []int{2, 0, 1}
+	} else {
+		c.KBits = []layout.Digit{k[0], k[2], k[3], k[1]}
+	}
+	if len(c.N) > 0 && natural(n, c.N[0]) {
+		c.NBits = []layout.Digit{n[order[0]], n[order[1]], n[order[2]]}
+	}
 }
 
-// Fours reports a product of which lanes take four neighbours of the depth.
-func (c *Product) Fours() bool { return c.Op.Mixed() && c.KBits[3].Stride == 2 }
+// natural reports bits that count along an axis.
+func natural(bits []layout.Digit, a *ir.Axis) bool {
+	for i, d := range bits {
+		if d != (layout.Digit{Axis: a, Stride: 1 << i, Size: 2}) {
+			return false
+		}
+	}
+	return true
+}
+
+// narrow reports a product of whose rows eight neighbours along the depth lie in 4 bytes, or fewer.
+func (p *Program) narrow(c *Product) bool {
+	load := c.Op.Args[c.A].Def
+	if load == nil || load.Code != lang.OpLoad || Contiguous(operandAccess(c.Op, c.A)) != c.K[0] {
+		return false
+	}
+	d, spans := load.Result().Type.DType, p.spansOf(c.Op, c.A, c.K[:1])
+	return d.Packed() || spans != nil && d.Bits() <= 4*spans[0]
+}
+
+// Run is how many neighbours of the depth lanes take of a product.
+func (c *Product) Run() int {
+	switch {
+	case !c.Op.Mixed() || c.KBits[3].Stride != 2:
+		return 2
+	case c.KBits[1].Stride == 8:
+		return 8
+	}
+	return 4
+}
 
 // findAcross finds which operands of bytes lie along their rows (or columns).
 func (p *Program) findAcross(c *Product) {

@@ -1,11 +1,11 @@
 package compile
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"runtime"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -111,7 +111,8 @@ func Space(s *spec.Spec, t target.Machine) ([]Candidate, error) {
 			all = append(all, *c)
 		}
 	}
-	slices.SortStableFunc(all[1:], func(a, b Candidate) int { return cmp.Compare(a.Seconds, b.Seconds) })
+	rest := all[1:]
+	sort.SliceStable(rest, func(i, j int) bool { return rest[i].Seconds < rest[j].Seconds })
 	return all, nil
 }
 

@@ -491,7 +491,7 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 			if c.byWarpgroups(s.op) {
 				rate /= c.together(resident)
 			}
-			multiplied := 2*n*padding/rate/e.waves + c.widening(s.op, n, full)
+			multiplied := 2*n*padding/rate/e.waves + c.widening(s.op, n, full, resident)
 			each := n * bytes / (full * t.SharedBytesPerClock * t.Clock)
 			if c.oneEach() && c.fromRegisters() && c.warps < 4*warpgroupsBusy {
 				each /= oneFromRegisters

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"sort"
 
 	"tilec/jit/ir"
 	"tilec/jit/target"
@@ -135,7 +136,7 @@ func (c at) kept() (loads map[*ir.Op]bool, bytes int64) {
 	}
 	room := t.SharedShare(c.occupancy) - besideRows
 	rows = c.joined(rows, room)
-	slices.SortStableFunc(rows, func(a, b row) int { return b.passes - a.passes })
+	sort.SliceStable(rows, func(i, j int) bool { return rows[i].passes > rows[j].passes })
 	for _, r := range rows {
 		if r.bytes <= room-bytes {
 			if loads == nil {

@@ -35,14 +35,26 @@ const columnsWidened = 60
 // and 256 columns 442 us, where rows that are only widened take 401).
 const columnsMade = 13
 
-// made is how many operations the function of a product of two types has, past a conversion.
+// packedMore is how many operations an element of f4e2m1 takes beyond an integer, by instructions.
+const packedMore = 1
+
+// made is how many operations the function of a product of two types has for each element, past the conversion of what was copied: what integers are is part of that, and floats of 16 bits are
+// computed two at a time.
 func made(op *ir.Op) float64 {
+	n := 0.0
 	if op.Fn == nil {
-		return 0
+		return n
 	}
-	n := -1.0
 	for _, inner := range op.Fn.Ops {
-		if inner.Code != lang.OpConst {
+		d := inner.Result().Type.DType
+		switch {
+		case inner.Code == lang.OpConst || d.IsInt():
+		case inner.Code == lang.OpCast && inner.Args[0].Type.DType.Packed():
+			n += packedMore
+		case inner.Code == lang.OpCast && (inner.Args[0].Type.DType.IsInt() || inner.Args[0].Type.DType.Bits() <= 8):
+		case d.IsFloat() && d.Bits() == 16 && (inner.Code == lang.OpAdd || inner.Code == lang.OpSub || inner.Code == lang.OpMul):
+			n += 0.5
+		default:
 			n++
 		}
 	}
@@ -66,15 +78,24 @@ const widenedInWarps = 0.7
 // four warps, each of which widens rows of its own, 29.3 us, by eight, of which two widen the same, 32.7).
 const wideningCycles = 4.0
 
+// aloneWidens is how many times as long it takes where each scheduler has one warp, which waits for itself (an H200, 16x8192x8192 of bf16 by 64 columns and four warps, or by as many for each half of the
+// depth, and so twice on a multiprocessor: int4_linear 24.1 and 20.3 us in steps of 256, mxfp4_linear 34.7 and 27.4 of 128).
+const aloneWidens = 1.5
+
 // widening is the time in which warps widen what a product of two types takes, by mma.sync, of as many multiplications; full is the part of the machine that is busy.
-func (c at) widening(op *ir.Op, n, full float64) float64 {
+func (c at) widening(op *ir.Op, n, full float64, resident int64) float64 {
 	if !op.Mixed() || c.byWarpgroups(op) {
 		return 0
 	}
 	rows, columns := c.sides(op)
 	all := c.warps & -c.warps
 	same := all / block.RowWarps(int(ceilDiv(rows, 16)), int(ceilDiv(columns, 8)), all)
-	return n / float64(columns) * float64(same) * (wideningCycles + made(op)) / (full * float64(c.target.Lanes) * c.target.Clock)
+	cycles := wideningCycles + made(op)
+	const schedulers = 4
+	if min(resident, ceilDiv(c.blocks(), c.sms()))*int64(c.warps) <= schedulers {
+		cycles *= aloneWidens
+	}
+	return n / float64(columns) * float64(same) * cycles / (full * float64(c.target.Lanes) * c.target.Clock)
 }
 
 // contract gives, for a contraction, its FLOP/s, by how much padding makes it

@@ -244,8 +244,14 @@ func (p *pair) numbers(v *ir.Value) (asm.Reg, bool) {
 			return p.less(x, from), true
 		}
 	}
-	x, _ := p.numbers(op.Args[0])
 	y, _ := p.numbers(op.Args[1])
+	if x, ok := p.fields(op.Args[0]); ok && op.Code == lang.OpSub { // from numbers above a power of two what is as much above: of a zero point for several elements that is one
+		if lo, hi, _ := p.between(op.Args[1]); elem.FieldsFit(p.d, x[0].Bits, lo) && elem.FieldsFit(p.d, x[0].Bits, hi) {
+			raised := p.once("raised", x, func() asm.Reg { return elem.Raised(p.a, p.d, x[0], x[1]) })
+			return p.arithmetic(lang.OpSub, raised, p.arithmetic(lang.OpAdd, y, elem.Twice(p.a, p.d, elem.Power(p.d)))), true
+		}
+	}
+	x, _ := p.numbers(op.Args[0])
 	return p.arithmetic(op.Code, x, y), true
 }
 

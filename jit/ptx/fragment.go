@@ -302,8 +302,8 @@ func (k *kernel) matrices(c *block.Product, arg int, t *sharedTile) func(step, r
 		return k.loadMixed(c, t)
 	case c.Across(arg):
 		return k.loadAcross(c, arg, t)
-	case arg == c.B && c.Fours() && t.Contiguous() == c.K[0]:
-		return k.loadFours(c, t)
+	case arg == c.B && c.Run() > 2 && t.Contiguous() == c.K[0]:
+		return k.loadRuns(c, t)
 	}
 	m := c.Matrices(arg, &t.Tile)
 	if m == nil {

@@ -16,18 +16,16 @@ const mixedFragment = 8
 
 // loadMixed reads such fragments; nil when the tile does not lie as that needs.
 func (k *kernel) loadMixed(c *block.Product, t *sharedTile) func(step, rep, batch int) []asm.Reg {
-	x := &mixedRows{k: k, c: c, t: t, steps: layout.Product(c.KReps), reps: layout.Product(c.MReps)}
-	var read func(step, rep, batch int) []asm.Reg
-	switch {
-	case t.Spans == nil && t.DType.Bits() != 8, t.Spans != nil && !(t.DType.Packed() && t.Contiguous() == c.K[0]):
-		return nil // element by element
-	case c.Across(c.A):
+	x := &mixedRows{k: k, c: c, t: t, steps: layout.Product(c.KReps), reps: layout.Product(c.MReps), apart: map[asm.Reg][]asm.Reg{}}
+	var read func(step, rep, batch int) []asm.Reg // nil: element by element
+	switch packed := t.DType.Packed(); {
+	case t.Spans == nil && t.DType.Bits() == 8 && c.Across(c.A):
 		read = x.across()
 	case t.Contiguous() != c.K[0] || c.MBits[3].Axis == nil: // copies have no registers
 		return nil
-	case c.Fours():
-		read = x.fours()
-	case c.KBits[0].Axis == c.K[0] && c.KBits[3].Axis != nil:
+	case c.Run() > 2 && x.bits(c.Run()) <= 32:
+		read = x.runs()
+	case c.Run() == 2 && (packed || t.Spans == nil && t.DType.Bits() == 8) && c.KBits[0].Axis == c.K[0] && c.KBits[3].Axis != nil:
 		read = x.along()
 	}
 	if read != nil && c.Op.Fn != nil {
@@ -42,6 +40,8 @@ type mixedRows struct {
 	c           *block.Product
 	t           *sharedTile
 	steps, reps int
+	// apart is the elements of words that were taken apart.
+	apart map[asm.Reg][]asm.Reg
 	// made gives what the product's function makes of two elements.
 	made func(r [2]int, raw [2]rawElement) asm.Reg
 }
@@ -51,26 +51,33 @@ func (x *mixedRows) first(step, rep, batch int) int {
 	return mixedFragment * (step + x.steps*(rep+x.reps*batch))
 }
 
-// word is an integer of as many bits as so many elements.
-func (x *mixedRows) word(elements int) lang.DType {
-	return map[int]lang.DType{8: lang.U8, 16: lang.U16, 32: lang.U32}[elements*x.t.DType.Bits()]
+// bits is how many bits so many neighbours along the depth have in shared memory.
+func (x *mixedRows) bits(positions int) int {
+	if x.t.DType.Packed() {
+		return positions * x.t.DType.Bits()
+	}
+	return max(positions/x.t.Span(0), 1) * x.t.DType.Bits()
 }
 
-// pairs are the registers of a fragment, of which some words have the elements: order says which of a fragment's each has.
-func (x *mixedRows) pairs(first int, words []asm.Reg, order [][4]int) []asm.Reg {
+// fetch reads so many neighbours along the depth, from that of a register in the layout of the fragments on.
+func (x *mixedRows) fetch(from *sharedAccess, r, positions int) asm.Reg {
+	d := map[int]lang.DType{8: lang.U8, 16: lang.U16, 32: lang.U32}[x.bits(positions)]
+	return x.k.fetch(d, 1, "ld.shared", asm.Reg{}, from.at(r))[0]
+}
+
+// part is the element that a word has as number i.
+func (x *mixedRows) part(w asm.Reg, i int) rawElement {
 	d := x.t.DType
-	elements := make([]rawElement, mixedFragment)
-	for n, w := range words {
-		var alone []asm.Reg
-		for i, e := range order[n] {
-			elements[e] = rawElement{field: elem.Field{Word: w, Shift: i * d.Bits(), Bits: d.Bits()}, alone: func() asm.Reg {
-				if alone == nil {
-					alone = elem.Unpack(x.k.a, d, w, len(order[n]))
-				}
-				return alone[i]
-			}}
+	return rawElement{field: elem.Field{Word: w, Shift: i * d.Bits(), Bits: d.Bits()}, alone: func() asm.Reg {
+		if x.apart[w] == nil {
+			x.apart[w] = elem.Unpack(x.k.a, d, w, 32/d.Bits())
 		}
-	}
+		return x.apart[w][i]
+	}}
+}
+
+// pairs are the registers of a fragment that the product's function makes of elements, in their order.
+func (x *mixedRows) pairs(first int, elements []rawElement) []asm.Reg {
 	out := make([]asm.Reg, mixedFragment/2)
 	for i := range out {
 		out[i] = x.made([2]int{first + 2*i, first + 2*i + 1}, [2]rawElement(elements[2*i:]))
@@ -78,24 +85,51 @@ func (x *mixedRows) pairs(first int, words []asm.Reg, order [][4]int) []asm.Reg 
 	return out
 }
 
-// fours reads four neighbours of the depth of each row.
-func (x *mixedRows) fours() func(step, rep, batch int) []asm.Reg {
+// ofWords are the elements of a fragment that two words have: order says which of a fragment's each has.
+func (x *mixedRows) ofWords(words []asm.Reg, order [2][4]int) []rawElement {
+	elements := make([]rawElement, mixedFragment)
+	for n, w := range words {
+		for i, e := range order[n] {
+			elements[e] = x.part(w, i)
+		}
+	}
+	return elements
+}
+
+// runs reads several neighbours of the depth of each row, which several steps may share.
+func (x *mixedRows) runs() func(step, rep, batch int) []asm.Reg {
 	k, c := x.k, x.c
 	from := k.accessing(x.t, c.FragmentLayout(c.A))
+	const perStep = mixedFragment / 2
+	run, loaded := c.Run(), map[int]asm.Reg{}
 	return func(step, rep, batch int) []asm.Reg {
-		first := x.first(step, rep, batch)
-		var words []asm.Reg
-		for row := range 2 {
-			words = append(words, k.fetch(x.word(4), 1, "ld.shared", asm.Reg{}, from.at(first+2*row))[0])
+		part := step % (run / perStep)
+		var words [2]asm.Reg
+		for row := range words {
+			at := x.first(step-part, rep, batch) + 2*row
+			if !loaded[at].Valid() {
+				loaded[at] = x.fetch(from, at, run)
+			}
+			words[row] = loaded[at]
 		}
-		if c.Op.Fn != nil {
-			return x.pairs(first, words, [][4]int{{0, 1, 4, 5}, {2, 3, 6, 7}})
+		out := make([]asm.Reg, mixedFragment/2)
+		if c.Op.Fn == nil {
+			for row, w := range words {
+				out[row], out[2+row] = elem.WidenNeighbours(k.a, x.t.DType, c.Element(c.A), w)
+			}
+			return out
 		}
-		out := make([]asm.Reg, 4)
+		elements := make([]rawElement, mixedFragment)
 		for row, w := range words {
-			out[row], out[2+row] = elem.WidenNeighbours(k.a, x.t.DType, c.Element(c.A), w)
+			for i := range perStep {
+				position := perStep*part + i
+				if !x.t.DType.Packed() { // whose elements have a position each
+					position /= x.t.Span(0)
+				}
+				elements[i&1|row<<1|i>>1<<2] = x.part(w, position)
+			}
 		}
-		return out
+		return x.pairs(x.first(step, rep, batch), elements)
 	}
 }
 
@@ -105,7 +139,7 @@ func (x *mixedRows) along() func(step, rep, batch int) []asm.Reg {
 	from := k.accessing(x.t, c.FragmentLayout(c.A))
 	return func(step, rep, batch int) []asm.Reg {
 		first := x.first(step, rep, batch)
-		pair := func(n int) asm.Reg { return k.fetch(x.word(2), 1, "ld.shared", asm.Reg{}, from.at(first+2*n))[0] }
+		pair := func(n int) asm.Reg { return x.fetch(from, first+2*n, 2) }
 		together := asm.Int(0x5410)
 		if x.t.DType.Packed() { // a pair is a byte
 			together = 0x0040
@@ -115,7 +149,7 @@ func (x *mixedRows) along() func(step, rep, batch int) []asm.Reg {
 			words = append(words, k.a.Op(asm.B32, "prmt.b32", pair(2*half), pair(2*half+1), together))
 		}
 		if c.Op.Fn != nil {
-			return x.pairs(first, words, [][4]int{{0, 1, 2, 3}, {4, 5, 6, 7}})
+			return x.pairs(first, x.ofWords(words, [2][4]int{{0, 1, 2, 3}, {4, 5, 6, 7}}))
 		}
 		var out []asm.Reg
 		for _, w := range words {
@@ -160,7 +194,7 @@ func (x *mixedRows) across() func(step, rep, batch int) []asm.Reg {
 		}
 		words := raw[step%together*2:][:2]
 		if c.Op.Fn != nil {
-			return x.pairs(x.first(step, rep, batch), words, [][4]int{{0, 2, 1, 3}, {4, 6, 5, 7}})
+			return x.pairs(x.first(step, rep, batch), x.ofWords(words, [2][4]int{{0, 2, 1, 3}, {4, 6, 5, 7}}))
 		}
 		var out []asm.Reg
 		for _, w := range words {
@@ -171,11 +205,18 @@ func (x *mixedRows) across() func(step, rep, batch int) []asm.Reg {
 	}
 }
 
-// loadFours reads four neighbours of the depth of each column, of 16 bits each.
-func (k *kernel) loadFours(c *block.Product, t *sharedTile) func(step, rep, batch int) []asm.Reg {
+// loadRuns reads several neighbours of the depth of each column, of 16 bits each, which several steps may share.
+func (k *kernel) loadRuns(c *block.Product, t *sharedTile) func(step, rep, batch int) []asm.Reg {
 	x := k.accessing(t, c.FragmentLayout(c.B))
 	steps, reps := layout.Product(c.KReps), layout.Product(c.NReps)
+	const perStep = 4
+	run, loaded := c.Run(), map[int][]asm.Reg{}
 	return func(step, rep, batch int) []asm.Reg {
-		return k.fetch(lang.U32, 2, "ld.shared", asm.Reg{}, x.at(4*(step+steps*(rep+reps*batch))))
+		part := step % (run / perStep)
+		at := perStep * (step - part + steps*(rep+reps*batch))
+		if loaded[at] == nil {
+			loaded[at] = k.fetch(lang.U32, run/2, "ld.shared", asm.Reg{}, x.at(at))
+		}
+		return loaded[at][2*part:][:2]
 	}
 }

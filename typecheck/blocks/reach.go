@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"slices"
+	"sort"
 	"strings"
 
 	"tilec/typecheck/size"
@@ -194,7 +195,7 @@ func (v *coverage) byNumbers(g []reach, d int) []reach {
 	}
 	for _, k := range order {
 		places := series[k]
-		slices.SortStableFunc(places, func(a, b place) int { return int(min(max(a.from-b.from, -1), 1)) })
+		sort.SliceStable(places, func(i, j int) bool { return places[i].from < places[j].from })
 		at := places[0]
 		for _, next := range places[1:] {
 			if next.from > at.to {

@@ -48,17 +48,23 @@ func noTerm(a *asm.Builder, d lang.DType) asm.Reg { return Twice(a, d, math.Copy
 // fraction is how many bits the fraction of a float has.
 func fraction(d lang.DType) int { return d.Precision() - 1 }
 
+// Power is the power of two of a type of which the fraction's last bit counts as 1: with an integer in the fraction a number is that much above it.
+func Power(d lang.DType) float64 { return math.Ldexp(1, fraction(d)) }
+
 // FieldsFit reports fields of so many bits of which Numbers gives the integers less from as numbers of type d.
 func FieldsFit(d lang.DType, bits int, from int64) bool {
 	most := int64(1) << fraction(d)
 	return bits <= fraction(d) && -most <= from && from <= most
 }
 
-// Numbers is two fields' integers less from, as numbers of type d: each is put into the fraction of a power of two whose last bit counts as 1, and that power and from are taken away.
+// Raised is two fields' integers and Power, as numbers of type d.
+func Raised(a *asm.Builder, d lang.DType, lo, hi Field) asm.Reg {
+	return masked(a, together(a, lo, hi), asm.Bits32(1<<hi.Bits-1)<<16|asm.Bits32(1<<lo.Bits-1), Twice(a, d, Power(d)))
+}
+
+// Numbers is two fields' integers less from, as numbers of type d.
 func Numbers(a *asm.Builder, d lang.DType, lo, hi Field, from int64) asm.Reg {
-	power := float64(uint64(1) << fraction(d))
-	x := masked(a, together(a, lo, hi), asm.Bits32(1<<hi.Bits-1)<<16|asm.Bits32(1<<lo.Bits-1), Twice(a, d, power))
-	return fmaHalves(a, d, x, Twice(a, d, 1), Twice(a, d, -power-float64(from)))
+	return fmaHalves(a, d, Raised(a, d, lo, hi), Twice(a, d, 1), Twice(a, d, -Power(d)-float64(from)))
 }
 
 // masked is a register's bits of a mask, and those of another. The assembler makes two instructions of `and` and `or` with two constants.

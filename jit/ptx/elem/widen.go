@@ -1,8 +1,6 @@
 package elem
 
 import (
-	"math"
-
 	"tilec/jit/ptx/asm"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -39,7 +37,7 @@ func widenFloats(a *asm.Builder, from, to lang.DType, w asm.Reg) (low, high asm.
 // power of two whose last bit counts as 1, and that power is taken away: 1024 of f16, whose fraction has 10 bits. The fraction of bf16 has 7: there the byte's
 // highest bit becomes the exponent's lowest of what is taken away, which is 128 or, of a negative number, 256.
 func widenBytes(a *asm.Builder, from, to lang.DType, w asm.Reg, choice asm.Hex) asm.Reg {
-	power := math.Ldexp(1, fraction(to))
+	power := Power(to)
 	if to == lang.F16 {
 		taken := -power
 		if from.IsSigned() { // counted from -128
