@@ -40,7 +40,7 @@ var ptxContractFaults = []Fault{
 		Old: "	t := s.tile\n	k.reading(t.buffer)", New: "	t := s.tile",
 		Note: "fragments are read without a barrier after the operand was written"},
 	{ID: "fragment-tf32-element", File: ptx + "fragment.go", Class: "fragment",
-		Old: "	if c.MMA.InRegister == 0 {\n		return elements", New: "	if c.MMA.InRegister == 0 {\n		elements[0], elements[len(elements)-1] = elements[len(elements)-1], elements[0]\n		return elements",
+		Old: "	per = 1 << c.MMA.InRegister\n	packed", New: "	if c.MMA.InRegister == 0 {\n		elements[0], elements[len(elements)-1] = elements[len(elements)-1], elements[0]\n	}\n	per = 1 << c.MMA.InRegister\n	packed",
 		Note: "the first and the last register of a tf32 fragment are swapped"},
 
 	// contract.go
