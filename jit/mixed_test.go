@@ -92,7 +92,7 @@ func mixedOnCPU(t *testing.T) func(kernel string, args ...any) *jit.Array {
 }
 
 // loadOnCPU loads a program for the CPU, whatever the device under test is.
-func loadOnCPU(t *testing.T, file, source string) *jit.Module {
+func loadOnCPU(t testing.TB, file, source string) *jit.Module {
 	t.Helper()
 	d, err := jit.OpenDevice("cpu")
 	require.NoError(t, err)

@@ -17,6 +17,8 @@ type position struct {
 	from        *ir.Axis
 	plus, minus []*ir.Value
 	constant    int64
+	// by is how many positions of the axis have one, of a quotient by a constant, as the weights of a word have; 0 where each has its own.
+	by int64
 	// tile is set for an index that is gathered; the rest is not used then.
 	tile *ir.Value
 }
@@ -51,10 +53,15 @@ func affine(v *ir.Value) (position, bool) {
 		if d := op.Args[0].Type.DType; v.Type.DType == lang.I64 && d == lang.I32 {
 			return affine(op.Args[0])
 		}
+	case lang.OpDiv, lang.OpFloorDiv, lang.OpShr:
+		of, n := op.Args[0], divisor(op)
+		if of.Def != nil && of.Def.Code == lang.OpIndex && n > 0 {
+			return position{axis: of.Def.Axis, from: of.Def.Axis, by: n}, true
+		}
 	case lang.OpAdd, lang.OpSub:
 		a, okA := affine(op.Args[0])
 		b, okB := affine(op.Args[1])
-		if !okA || !okB || a.axis != nil && b.axis != nil || op.Code == lang.OpSub && b.axis != nil {
+		if a.by > 0 || b.by > 0 || !okA || !okB || a.axis != nil && b.axis != nil || op.Code == lang.OpSub && b.axis != nil {
 			return position{}, false
 		}
 		if a.axis == nil {
@@ -71,6 +78,50 @@ func affine(v *ir.Value) (position, bool) {
 	return position{}, false
 }
 
+// divisor is by what constant an operation divides positions; 0 where it does not.
+func divisor(op *ir.Op) int64 {
+	n, ok := op.Args[1].IsConst()
+	switch {
+	case !ok || n.Int < 0:
+		return 0
+	case op.Code != lang.OpShr:
+		return n.Int
+	case n.Int < 31:
+		return 1 << n.Int
+	}
+	return 0
+}
+
+// mostQuotients is how many axes of a load's tile may have quotients of their positions among its indices.
+const mostQuotients = 2
+
+// positionsOf takes the indices of an access apart. Only loads have quotients, whose axes no other index has, beside indices that are not gathered.
+func positionsOf(op *ir.Op) []position {
+	ps := make([]position, len(op.Indices()))
+	quotients, alone := 0, op.Code == lang.OpLoad && !op.Tensor.Held().Packed()
+	for i, v := range op.Indices() {
+		ps[i] = positionOf(v)
+		alone = alone && ps[i].tile == nil
+		if ps[i].by > 0 {
+			quotients++
+		}
+	}
+	if quotients == 0 {
+		return ps
+	}
+	for i, p := range ps {
+		for j, other := range ps {
+			alone = alone && (i == j || p.by == 0 || p.axis != other.axis)
+		}
+	}
+	for i, v := range op.Indices() {
+		if ps[i].by > 0 && (!alone || quotients > mostQuotients) {
+			ps[i] = position{tile: v}
+		}
+	}
+	return ps
+}
+
 // reads are the values whose buffers the position needs.
 func (p *position) reads() []*ir.Value {
 	if p.tile != nil {
@@ -85,6 +136,7 @@ type accessDim struct {
 	from        int // number of the axis whose start counts, -1
 	constant    int
 	plus, minus []scalarRef
+	by          int  // positions of the axis that have one
 	wrap        bool // the sum is an i32
 	checked     bool
 	gather      *gatherIndex
@@ -107,6 +159,8 @@ type access struct {
 	// others are moved as boxes.
 	outer   int
 	gathers bool
+	// quotients are the axes of the tile of which several positions have one element, and how many.
+	quotients map[int]int
 }
 
 // access resolves a load or a store whose tile has the given axes.
@@ -120,9 +174,9 @@ func (c *compiler) access(op *ir.Op, tile []*ir.Axis) *access {
 		}
 		panic(bug(fmt.Sprintf("axis %s is not among the tile's", x.Name)))
 	}
-	for d, v := range op.Indices() {
-		p := positionOf(v)
-		dim := accessDim{axis: -1, from: -1, checked: op.Checked[d], constant: int(p.constant), wrap: v.Type.DType == lang.I32}
+	for d, p := range positionsOf(op) {
+		v := op.Indices()[d]
+		dim := accessDim{axis: -1, from: -1, checked: op.Checked[d], constant: int(p.constant), wrap: v.Type.DType == lang.I32, by: int(max(p.by, 1))}
 		if p.tile != nil {
 			g := &gatherIndex{off: c.off(p.tile), wide: p.tile.Type.DType == lang.I64}
 			for _, x := range p.tile.Type.Axes {
@@ -134,6 +188,12 @@ func (c *compiler) access(op *ir.Op, tile []*ir.Axis) *access {
 		} else {
 			if p.axis != nil {
 				dim.axis, dim.from = at(p.axis), c.axisNumber(p.from)
+			}
+			if dim.by > 1 {
+				if a.quotients == nil {
+					a.quotients = map[int]int{}
+				}
+				a.quotients[dim.axis] = dim.by
 			}
 			for _, s := range p.plus {
 				dim.plus = append(dim.plus, c.scalarRef(s))
@@ -155,6 +215,7 @@ type region struct {
 	n      [maxRank]int // extents of the tile
 	lo, hi [maxRank]int // the part of the tile that is in the tensor
 	first  [maxRank]int // by tensor dimension: position of the tile's first element
+	part   [maxRank]int // by the tile's axis: which of those that have one element the first position is
 	at     [maxRank]int // of a gather: where in the tile its outer axes stand
 	some   bool         // whether any element is in the tensor
 	whole  bool         // whether all are
@@ -193,6 +254,8 @@ func (a *access) resolve(fr *frame, r *region) {
 		if dim.wrap {
 			pos = int(int32(pos))
 		}
+		start := pos
+		pos /= dim.by
 		r.first[d] = pos
 		size, stride := view.shape[d], view.strides[d]
 		r.offset += pos * stride
@@ -204,10 +267,11 @@ func (a *access) resolve(fr *frame, r *region) {
 			continue
 		}
 		r.stride[dim.axis] += stride
-		if n := r.n[dim.axis]; pos < 0 || pos+n > size {
-			a.outside(dim, d, pos, pos+n, size)
+		r.part[dim.axis] = start - pos*dim.by
+		if end := (start + r.n[dim.axis] + dim.by - 1) / dim.by; pos < 0 || end > size {
+			a.outside(dim, d, pos, end, size)
 			r.lo[dim.axis] = max(r.lo[dim.axis], -pos)
-			r.hi[dim.axis] = min(r.hi[dim.axis], size-pos)
+			r.hi[dim.axis] = min(r.hi[dim.axis], size*dim.by-start)
 			r.whole = false
 			if r.lo[dim.axis] >= r.hi[dim.axis] {
 				r.some = false

@@ -117,9 +117,8 @@ func (l *liveness) findLazy() {
 			continue
 		}
 		plain := !l.writtenBetween(op, user)
-		for _, i := range op.Indices() {
-			p := positionOf(i)
-			plain = plain && p.tile == nil
+		for _, p := range positionsOf(op) {
+			plain = plain && p.tile == nil && p.by == 0
 		}
 		if plain {
 			l.lazy[op] = true
@@ -154,8 +153,7 @@ func (l *liveness) reads(op *ir.Op) []*ir.Value {
 		return vs
 	}
 	if op.Tensor != nil {
-		for _, i := range op.Indices() {
-			p := positionOf(i)
+		for _, p := range positionsOf(op) {
 			vs = append(vs, p.reads()...)
 		}
 		return append(vs, op.Args[len(op.Tensor.Shape):]...)

@@ -31,6 +31,12 @@ func (c *compiler) load(op *ir.Op) func(*frame) {
 			step[i] = s
 			s *= r.n[i]
 		}
+		if a.quotients != nil {
+			a.eachPiece(&r, &step, func(b *box, to, offset int) {
+				b.move(m, fr.at(dst+to*size), size, unsafe.Add(r.base, offset*esize), esize)
+			})
+			return
+		}
 		a.eachRun(fr, &r, func(offset int) {
 			var b box
 			to := 0
@@ -49,6 +55,49 @@ func (c *compiler) load(op *ir.Op) func(*frame) {
 			b.move(m, fr.at(dst+to*size), size, unsafe.Add(r.base, offset*esize), esize)
 		})
 	}
+}
+
+// longRepeat is from how many positions on that have one element they are filled with it one after the other; of fewer, the first are moved, then the second.
+const longRepeat = 16
+
+// eachPiece calls move for every box of a tile with quotients that lies in the tensor: where it begins in the tile, whose strides are step, and, in elements, in the tensor. Along such an axis the
+// first positions and the last ones that share an element with what is not there are boxes of their own.
+func (a *access) eachPiece(r *region, step *[maxRank]int, move func(b *box, to, offset int)) {
+	var along func(axis int, b box, to, offset int)
+	along = func(axis int, b box, to, offset int) {
+		if axis == len(a.axes) {
+			move(&b, to, offset)
+			return
+		}
+		lo, hi, s, stride := r.lo[axis], r.hi[axis], step[axis], r.stride[axis]
+		by := a.quotients[axis]
+		if by == 0 {
+			b.add(hi-lo, s, stride)
+			along(axis+1, b, to+lo*s, offset+lo*stride)
+			return
+		}
+		part := r.part[axis]
+		piece := func(from, n, each int) { // n elements for each positions each
+			if n <= 0 || each <= 0 {
+				return
+			}
+			b := b
+			if each >= longRepeat {
+				b.add(n, s*each, stride)
+				b.add(each, s, 0)
+			} else {
+				b.add(each, s, 0)
+				b.add(n, s*each, stride)
+			}
+			along(axis+1, b, to+from*s, offset+(part+from)/by*stride)
+		}
+		first := min((lo+part+by-1)/by*by-part, hi) // where an element's first position is
+		whole := (hi - first) / by
+		piece(lo, 1, first-lo)
+		piece(first, whole, by)
+		piece(first+whole*by, 1, hi-first-whole*by)
+	}
+	along(0, box{}, 0, r.offset)
 }
 
 // write compiles a store or an atomic: m moves elements of the value into the tensor.

@@ -17,9 +17,12 @@ type mover func(dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int)
 // box is a strided region of two arrays, walked together.
 type box struct {
 	rank     int
-	n        [maxRank]int
-	dst, src [maxRank]int // strides in elements
+	n        [boxRank]int
+	dst, src [boxRank]int // strides in elements
 }
+
+// boxRank bounds the axes of a box: those of a tile, and of positions that have one element.
+const boxRank = maxRank + mostQuotients
 
 func (b *box) add(n, dst, src int) {
 	b.n[b.rank], b.dst[b.rank], b.src[b.rank] = n, dst, src
@@ -77,7 +80,7 @@ func (b *box) move(m mover, dst unsafe.Pointer, dstSize int, src unsafe.Pointer,
 		}
 		return
 	}
-	var at [maxRank]int
+	var at [boxRank]int
 	do, so := 0, 0
 	for {
 		m(unsafe.Add(dst, do*dstSize), b.dst[last], unsafe.Add(src, so*srcSize), b.src[last], b.n[last])
@@ -129,6 +132,13 @@ func convertRun[S, D any](f func(S) D) mover {
 		var s S
 		var d D
 		dstep, sstep := ds*int(unsafe.Sizeof(d)), ss*int(unsafe.Sizeof(s))
+		if ss == 0 {
+			v := f(*(*S)(src))
+			for i := range n {
+				*(*D)(unsafe.Add(dst, i*dstep)) = v
+			}
+			return
+		}
 		for i := range n {
 			*(*D)(unsafe.Add(dst, i*dstep)) = f(*(*S)(unsafe.Add(src, i*sstep)))
 		}

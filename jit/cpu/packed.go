@@ -26,9 +26,15 @@ func (b *box) unpack(d lang.DType, tile, base unsafe.Pointer, first int) {
 	}
 	field := uint32(1)<<d.Bits() - 1
 	b.eachRun(func(dst, src, ds, ss, n int) {
-		for i := range n {
+		for i := 0; i < n; {
 			word, up := packedWord(d, base, first+src+i*ss)
-			*(*float32)(unsafe.Add(tile, 4*(dst+i*ds))) = values[atomic.LoadUint32(word)>>up&field]
+			for w := atomic.LoadUint32(word) >> up; ; w >>= d.Bits() { // until the next element is in another word
+				*(*float32)(unsafe.Add(tile, 4*(dst+i*ds))) = values[w&field]
+				i++
+				if up += d.Bits(); ss != 1 || i == n || up == 32 {
+					break
+				}
+			}
 		}
 	})
 }
@@ -62,7 +68,7 @@ func (b *box) eachRun(run func(dst, src, ds, ss, n int)) {
 	}
 	b.collapse()
 	last := b.rank - 1
-	var at [maxRank]int
+	var at [boxRank]int
 	for {
 		dst, src := 0, 0
 		for i := range last {

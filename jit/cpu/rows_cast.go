@@ -36,8 +36,8 @@ var casts = [numKinds][numKinds]row{
 
 // oddCasts convert to float32 by rounding to odd.
 var oddCasts = [numKinds]row{
-	kI32: castRow(func(x int32) float32 { return roundOdd(float64(x)) }),
-	kU32: castRow(func(x uint32) float32 { return roundOdd(float64(x)) }),
+	kI32: oddRow[int32],
+	kU32: oddRow[uint32],
 	kI64: castRow(func(x int64) float32 {
 		if x < 0 {
 			return -oddUint(-uint64(x))
@@ -46,6 +46,18 @@ var oddCasts = [numKinds]row{
 	}),
 	kU64: castRow(oddUint),
 	kF64: castRow(roundOdd),
+}
+
+// oddRow is that of integers, most of which float32 has.
+func oddRow[S int32 | uint32](d, a, _, _ unsafe.Pointer, n int) {
+	out, in := slice[float32](d, n), slice[S](a, n)
+	for i, v := range in {
+		x := float32(v)
+		if float64(x) != float64(v) {
+			x = roundOdd(float64(v))
+		}
+		out[i] = x
+	}
 }
 
 // oddUint rounds to odd: the bits that float64 cannot hold stay visible in its last one.

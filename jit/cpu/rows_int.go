@@ -53,6 +53,41 @@ func shiftBy[T integer](n T) uint64 {
 	return uint64(n)
 }
 
+func andRow[T integer](d, a, b []T) {
+	a, b = a[:len(d)], b[:len(d)]
+	for i := range d {
+		d[i] = a[i] & b[i]
+	}
+}
+
+func orRow[T integer](d, a, b []T) {
+	a, b = a[:len(d)], b[:len(d)]
+	for i := range d {
+		d[i] = a[i] | b[i]
+	}
+}
+
+func xorRow[T integer](d, a, b []T) {
+	a, b = a[:len(d)], b[:len(d)]
+	for i := range d {
+		d[i] = a[i] ^ b[i]
+	}
+}
+
+func shlRow[T integer](d, a, b []T) {
+	a, b = a[:len(d)], b[:len(d)]
+	for i := range d {
+		d[i] = a[i] << shiftBy(b[i])
+	}
+}
+
+func shrRow[T integer](d, a, b []T) {
+	a, b = a[:len(d)], b[:len(d)]
+	for i := range d {
+		d[i] = a[i] >> shiftBy(b[i])
+	}
+}
+
 func intRows[T integer]() map[lang.Op]row {
 	width := 8 * int(unsafe.Sizeof(T(0)))
 	mask := uint64(1)<<(width-1)<<1 - 1
@@ -60,12 +95,12 @@ func intRows[T integer]() map[lang.Op]row {
 		lang.OpDiv:      binary(divRow[T]),
 		lang.OpFloorDiv: binary(floorDivRow[T]),
 		lang.OpMod:      binary(modRow[T]),
-		lang.OpAnd:      each2(func(a, b T) T { return a & b }),
-		lang.OpOr:       each2(func(a, b T) T { return a | b }),
-		lang.OpXor:      each2(func(a, b T) T { return a ^ b }),
+		lang.OpAnd:      binary(andRow[T]),
+		lang.OpOr:       binary(orRow[T]),
+		lang.OpXor:      binary(xorRow[T]),
 		lang.OpNot:      each(func(a T) T { return ^a }),
-		lang.OpShl:      each2(func(a, b T) T { return a << shiftBy(b) }),
-		lang.OpShr:      each2(func(a, b T) T { return a >> shiftBy(b) }),
+		lang.OpShl:      binary(shlRow[T]),
+		lang.OpShr:      binary(shrRow[T]),
 		lang.OpPopcount: each(func(a T) T { return T(bits.OnesCount64(uint64(a) & mask)) }),
 		lang.OpClz:      each(func(a T) T { return T(bits.LeadingZeros64(uint64(a)&mask) - (64 - width)) }),
 	})
