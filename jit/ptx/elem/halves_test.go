@@ -65,6 +65,13 @@ func TestFieldsOfAByte(t *testing.T) {
 			require.Equal(t, [2]float64{float64(b&15) - 8, float64(b>>4) - 8}, pairOf(d, p.run(b)), "%s, %#x", d, b)
 		}
 		require.Equal(t, 6, code, "a product, lop3, fma, and three constants")
+		p = assemble(t, 80, []asm.Class{asm.B32}, func(a *asm.Builder, in []asm.Reg) asm.Reg {
+			a.Within(in[0], 0, 1<<16-1) // whose copies would meet
+			return Numbers(a, d, Field{in[0], 0, 4}, Field{in[0], 4, 4}, 8)
+		})
+		for _, w := range []uint64{0xffff, 0x1234, 0xf0f0, 0x8f71} {
+			require.Equal(t, [2]float64{float64(w&15) - 8, float64(w>>4&15) - 8}, pairOf(d, p.run(w)), "%s, %#x", d, w)
+		}
 	}
 }
 
