@@ -270,6 +270,10 @@ func TestFactorsThatAreMade(t *testing.T) {
 		{"powers", lang.BF16, lang.F4E2M1, [3]int64{9, 40, 190}, few},
 		{"powers", lang.F16, lang.F4E2M1, [3]int64{9, 40, 192}, few},
 		{"powers", lang.BF16, lang.I8, [3]int64{9, 40, 192}, few},
+		{"rows", lang.F32, lang.I8, [3]int64{1, 40, 96}, nil},
+		{"groups", lang.F32, lang.F8E4M3, [3]int64{3, 40, 256}, nil},
+		{"twos", lang.F32, lang.U8, [3]int64{4, 40, 96}, nil},
+		{"nibbles", lang.F32, lang.I32, [3]int64{2, 40, 96}, nil},
 		{"shared", lang.BF16, lang.I8, [3]int64{20, 40, 64}, nil},
 	} {
 		t.Run(fmt.Sprint(c.kernel, " ", c.t, " ", c.w, " ", c.sizes, " ", c.pins), func(t *testing.T) {

@@ -264,6 +264,21 @@ func TestMatvecOfShortFormatsOnly(t *testing.T) {
 	}
 }
 
+// Of f32, a contraction of few rows is computed by products and sums where a factor is made of narrower numbers, but no IEEE one.
+func TestMatvecOfNarrowFactors(t *testing.T) {
+	i := slices.IndexFunc(Passes(), func(p Pass) bool { return p.Name == "matvec" })
+	p := Passes()[i]
+	narrow := strings.NewReplacer("%a : in bf16", "%a : in f32", "%b : in bf16", "%b : in i8", "bf16{i, k}", "f32{i, k}", "bf16{k, j}", "i8{k, j}",
+		"  %5 = dot %3, %4 over k : f32{i, j}\n", "  %7 = cast %4 : f32{k, j}\n  %5 = dot %3, %7 over k : f32{i, j}\n").Replace(p.Before)
+	for text, rewritten := range map[string]bool{narrow: true, strings.ReplaceAll(narrow, "over k", "over k precision ieee"): false} {
+		f, err := ir.Parse("k", text)
+		require.NoError(t, err, text)
+		changed, err := p.Run(f, &Options{Few: p.Few, Ranges: p.Ranges, Matrix: p.Matrix})
+		require.NoError(t, err)
+		assert.Equal(t, rewritten, changed, text)
+	}
+}
+
 // A part of a matrix is stored twice with one element between: the loops over the part stay on their sides of the element.
 func TestStoresKeepTheirOrder(t *testing.T) {
 	computesTheSame(t, `kernel @k {

@@ -45,6 +45,9 @@ func made(op *ir.Op) float64 {
 	if op.Fn == nil {
 		return n
 	}
+	if op.Args[1].Type.DType.Bits() > 8 { // of a word, each element is shifted by itself
+		n++
+	}
 	for _, inner := range op.Fn.Ops {
 		d := inner.Result().Type.DType
 		switch {
