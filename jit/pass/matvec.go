@@ -103,11 +103,30 @@ func FewRows(op *ir.Op, few func(*ir.Axis) bool) bool {
 // ofNarrow reports a contraction of f32, no IEEE one, of which a factor is made of narrower numbers (an H200, 4096 x 4096 of i8, of one and of four rows of f32: 16.6 and 17.0 us, where a matrix unit takes
 // 36.9 and 37.9; of two weights of four bits a byte, 14.0 and 37.1 us).
 func ofNarrow(op *ir.Op) bool {
-	narrow := func(v *ir.Value) bool {
-		raw := rawOf(v)
-		return raw != nil && raw != v
+	return op.Args[0].Type.DType == lang.F32 && op.Precision != "ieee" && (madeOfNarrow(op.Args[0]) || madeOfNarrow(op.Args[1]))
+}
+
+// madeOfNarrow reports a factor that follows from loads, of which those with all of its axes have fewer bits than it has.
+func madeOfNarrow(v *ir.Value) bool {
+	narrow, made, seen := true, false, map[*ir.Value]bool{}
+	var visit func(x *ir.Value)
+	visit = func(x *ir.Value) {
+		if seen[x] || x.Def == nil {
+			return
+		}
+		seen[x] = true
+		switch op := x.Def; {
+		case op.Code == lang.OpLoad && len(ir.Without(v.Type.Axes, x.Type.Axes)) == 0:
+			n, _ := positionsOfElement(op)
+			made, narrow = true, narrow && (x.Type.DType.Bits() < v.Type.DType.Bits() || n > 1)
+		case madeElementwise(x):
+			for _, arg := range op.Args {
+				visit(arg)
+			}
+		}
 	}
-	return op.Args[0].Type.DType == lang.F32 && op.Precision != "ieee" && (narrow(op.Args[0]) || narrow(op.Args[1]))
+	visit(v)
+	return made && narrow
 }
 
 // fewRowsOfFunction reports a function of single elements and of what does not change along the depth. Of words, each thread would load those of a few positions and unpack each anew, and of scales

@@ -270,7 +270,7 @@ func TestMatvecOfNarrowFactors(t *testing.T) {
 	p := Passes()[i]
 	narrow := strings.NewReplacer("%a : in bf16", "%a : in f32", "%b : in bf16", "%b : in i8", "bf16{i, k}", "f32{i, k}", "bf16{k, j}", "i8{k, j}",
 		"  %5 = dot %3, %4 over k : f32{i, j}\n", "  %7 = cast %4 : f32{k, j}\n  %5 = dot %3, %7 over k : f32{i, j}\n").Replace(p.Before)
-	for text, rewritten := range map[string]bool{narrow: true, strings.ReplaceAll(narrow, "over k", "over k precision ieee"): false} {
+	for text, rewritten := range map[string]bool{narrow: true, strings.NewReplacer("i8", "bf16").Replace(narrow): true, strings.NewReplacer("i8", "i32").Replace(narrow): false, strings.ReplaceAll(narrow, "over k", "over k precision ieee"): false} {
 		f, err := ir.Parse("k", text)
 		require.NoError(t, err, text)
 		changed, err := p.Run(f, &Options{Few: p.Few, Ranges: p.Ranges, Matrix: p.Matrix})
