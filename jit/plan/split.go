@@ -22,7 +22,7 @@ var splits = []int{1, 2, 4, 8}
 const sharingPays = 1.25
 
 // mixedPays is that of products of two types (an H200: of bf16 and i8 256x4096x4096 23.1 us where two blocks share the depth, 22.5 where none do, 22.0 and 23.9 predicted; int4_linear of that size 22.1 and
-// 22.9, 21.0 and 23.2 predicted).
+// 22.9, 21.0 and 23.2 predicted). Those that begin while launches before them run, whose weights are there by then, were not.
 const mixedPays = 1.1
 
 // gain is that factor for the kernel.
@@ -32,7 +32,7 @@ func (m *model) gain() float64 {
 		return repeatedPays
 	case m.softmax:
 		return softmaxPays
-	case m.mixed:
+	case m.mixed && !m.f.Dependent:
 		return mixedPays
 	}
 	return sharingPays
