@@ -108,7 +108,7 @@ func (p *pair) halves(v *ir.Value) asm.Reg {
 			}
 		} else if x, ok := p.exact(from); ok {
 			return x
-		} else if mul := from.Def; mul != nil && mul.Code == lang.OpMul && from.Type.DType == lang.F32 { // f32 has products of two such floats exactly
+		} else if mul := from.Def; mul != nil && mul.Code == lang.OpMul && from.Type.DType == lang.F32 { // f32 has products of two such floats exactly, but below 2^-126, where one rounding is left of two
 			if x, ok := p.exact(mul.Args[0]); ok {
 				if y, ok := p.exact(mul.Args[1]); ok {
 					return p.arithmetic(lang.OpMul, x, y)
@@ -172,12 +172,12 @@ func (p *pair) between(v *ir.Value) (lo, hi int64, ok bool) {
 	if c, constant := v.IsConst(); constant {
 		return c.Int, c.Int, elem.ExactIn(p.d, c.Int, c.Int)
 	}
-	if x, ok := p.fields(v); ok {
-		return 0, 1<<x[0].Bits - 1, elem.FieldsFit(p.d, x[0].Bits, 0)
-	}
 	if v == p.fn.Params[0] && p.bytes() {
 		lo, hi = elem.Span(p.a, d)
 		return lo, hi, true
+	}
+	if x, ok := p.fields(v); ok {
+		return 0, 1<<x[0].Bits - 1, elem.FieldsFit(p.d, x[0].Bits, 0)
 	}
 	if p.takes[v] != nil {
 		x := p.single(v)
@@ -216,6 +216,9 @@ func (p *pair) numbers(v *ir.Value) (asm.Reg, bool) {
 	if _, _, ok := p.between(v); !ok {
 		return asm.Reg{}, false
 	}
+	if x := p.raw; v == p.fn.Params[0] && p.bytes() {
+		return elem.Bytes(p.a, v.Type.DType, p.d, x[0].field.Word, x[0].field.Shift/8, x[1].field.Shift/8), true
+	}
 	if x, ok := p.fields(v); ok {
 		return p.less(x, 0), true
 	}
@@ -223,9 +226,6 @@ func (p *pair) numbers(v *ir.Value) (asm.Reg, bool) {
 	switch c, constant := v.IsConst(); {
 	case constant:
 		return elem.Twice(p.a, p.d, float64(c.Int)), true
-	case v == p.fn.Params[0]:
-		x := p.raw
-		return elem.Bytes(p.a, v.Type.DType, p.d, x[0].field.Word, x[0].field.Shift/8, x[1].field.Shift/8), true
 	case p.takes[v] != nil:
 		x := p.single(v)
 		for i, r := range x {
