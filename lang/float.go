@@ -47,9 +47,23 @@ func (d DType) FloatBits(v float64) uint64 {
 	case F32:
 		return uint64(math.Float32bits(float32(v)))
 	case BF16: // cut off f32's, which its exponents are
-		return uint64(BF16Bits(float32(v)))
+		return uint64(BF16Bits(OddF32(v)))
 	}
-	return uint64(d.format().encode(float32(v)))
+	return uint64(d.format().encode(OddF32(v)))
+}
+
+// OddF32 rounds to f32 so that rounding again to a format of at most 22 bits gives what rounding once would: an inexact result is cut off and
+// gets its last bit set.
+func OddF32(v float64) float32 {
+	f := float32(v)
+	if float64(f) == v || v != v {
+		return f
+	}
+	b := math.Float32bits(f)
+	if math.Abs(float64(f)) > math.Abs(v) {
+		b-- // the magnitude is in the low bits
+	}
+	return math.Float32frombits(b | 1)
 }
 
 // FloatValue is the value of the bits of a float type, which are the low ones.

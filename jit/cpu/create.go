@@ -27,7 +27,7 @@ func bitsOf(d lang.DType, c ir.Const) uint64 {
 	case kF32:
 		f := float32(c.Float)
 		if narrowFloat(d) {
-			f = roundOdd(c.Float)
+			f = lang.OddF32(c.Float)
 			if !d.HasInfinity() || !math.IsInf(c.Float, 0) { // the identity of a reduction is no result, which would be rounded
 				f = d.Round(f)
 			}

@@ -120,8 +120,9 @@ func copyRun[T any](dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n in
 	default:
 		var z T
 		dstep, sstep := ds*int(unsafe.Sizeof(z)), ss*int(unsafe.Sizeof(z))
-		for i := range n {
-			*(*T)(unsafe.Add(dst, i*dstep)) = *(*T)(unsafe.Add(src, i*sstep))
+		for do, so := 0, 0; n > 0; n-- {
+			*(*T)(unsafe.Add(dst, do)) = *(*T)(unsafe.Add(src, so))
+			do, so = do+dstep, so+sstep
 		}
 	}
 }

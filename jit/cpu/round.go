@@ -63,18 +63,6 @@ func roundF16(x []float32) {
 	}
 }
 
-// roundOdd rounds x to float32 so that a later rounding to a narrower type
-// gives what one rounding of x would: what is cut off stays visible in the last bit.
-func roundOdd(x float64) float32 {
-	f := float32(x)
-	if w := float64(f); w == x || x != x {
-		return f
-	} else if math.Abs(w) > math.Abs(x) {
-		f = math.Float32frombits(math.Float32bits(f) - 1)
-	}
-	return math.Float32frombits(math.Float32bits(f) | 1)
-}
-
 // fmaOdd is a*b + c, rounded to odd in 53 bits: one more rounding is then the only one.
 func fmaOdd(a, b, c float32) float64 {
 	p := float64(float64(a) * float64(b)) // exact

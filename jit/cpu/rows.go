@@ -296,7 +296,7 @@ func float32Rows() map[lang.Op]row {
 var narrowRows = map[lang.Op]row{
 	lang.OpFma: ternary(func(d, a, b, c []float32) {
 		for i, v := range a {
-			d[i] = roundOdd(fmaOdd(v, b[i], c[i]))
+			d[i] = lang.OddF32(fmaOdd(v, b[i], c[i]))
 		}
 	}),
 }

@@ -45,31 +45,32 @@ var oddCasts = [numKinds]row{
 		return oddUint(uint64(x))
 	}),
 	kU64: castRow(oddUint),
-	kF64: castRow(roundOdd),
+	kF64: castRow(lang.OddF32),
 }
 
 // oddRow is that of integers, most of which float32 has.
 func oddRow[S int32 | uint32](d, a, _, _ unsafe.Pointer, n int) {
-	out, in := slice[float32](d, n), slice[S](a, n)
-	for i, v := range in {
-		x := float32(v)
-		if float64(x) != float64(v) {
-			x = roundOdd(float64(v))
+	const most = 1 << 24 // and all integers up to it
+	out := slice[float32](d, n)
+	for i, v := range slice[S](a, n) {
+		if n := int64(v); -most <= n && n <= most {
+			out[i] = float32(v)
+		} else {
+			out[i] = lang.OddF32(float64(v))
 		}
-		out[i] = x
 	}
 }
 
 // oddUint rounds to odd: the bits that float64 cannot hold stay visible in its last one.
 func oddUint(x uint64) float32 {
 	if x>>53 == 0 {
-		return roundOdd(float64(x))
+		return lang.OddF32(float64(x))
 	}
 	top := x >> 11
 	if x&0x7ff != 0 {
 		top |= 1
 	}
-	return roundOdd(float64(top) * 0x1p11)
+	return lang.OddF32(float64(top) * 0x1p11)
 }
 
 func castRow[S, D any](f func(S) D) row {

@@ -26,21 +26,7 @@ func Round(v float64, d lang.DType) float64 {
 	case lang.F32:
 		return float64(float32(v))
 	}
-	return float64(d.Round(oddF32(v)))
-}
-
-// oddF32 rounds to f32 so that rounding again to a format of at most 22 bits
-// gives what rounding once would: an inexact result gets its last bit set.
-func oddF32(v float64) float32 {
-	f := float32(v)
-	if float64(f) == v || v != v || math.IsInf(v, 0) {
-		return f
-	}
-	b := math.Float32bits(f)
-	if math.Abs(float64(f)) > math.Abs(v) { // truncate: the magnitude is in the low bits
-		b--
-	}
-	return math.Float32frombits(b | 1)
+	return float64(d.Round(lang.OddF32(v)))
 }
 
 // fusedOdd is a*b+c for a product that is exact in f64 (operands of at most 26
