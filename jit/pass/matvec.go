@@ -108,24 +108,11 @@ func ofNarrow(op *ir.Op) bool {
 
 // madeOfNarrow reports a factor that follows from loads, of which those with all of its axes have fewer bits than it has.
 func madeOfNarrow(v *ir.Value) bool {
-	narrow, made, seen := true, false, map[*ir.Value]bool{}
-	var visit func(x *ir.Value)
-	visit = func(x *ir.Value) {
-		if seen[x] || x.Def == nil {
-			return
-		}
-		seen[x] = true
-		switch op := x.Def; {
-		case op.Code == lang.OpLoad && len(ir.Without(v.Type.Axes, x.Type.Axes)) == 0:
-			n, _ := positionsOfElement(op)
-			made, narrow = true, narrow && (x.Type.DType.Bits() < v.Type.DType.Bits() || n > 1)
-		case madeElementwise(x):
-			for _, arg := range op.Args {
-				visit(arg)
-			}
-		}
-	}
-	visit(v)
+	narrow, made := true, false
+	wholeLoads(v, func(load *ir.Op) {
+		n, _ := positionsOfElement(load)
+		made, narrow = true, narrow && (load.Result().Type.DType.Bits() < v.Type.DType.Bits() || n > 1)
+	})
 	return made && narrow
 }
 

@@ -166,34 +166,43 @@ func (m *mixing) factor(v *ir.Value) *factor {
 // rawOf is the load of most elements from which a factor follows, of all of its axes; nil where there is none, or two.
 func rawOf(v *ir.Value) *ir.Value {
 	var raw *ir.Value
-	fewest, seen := int64(0), map[*ir.Value]bool{}
-	var visit func(x *ir.Value)
-	visit = func(x *ir.Value) {
+	fewest := int64(0)
+	wholeLoads(v, func(load *ir.Op) {
+		x := load.Result()
+		n, ok := positionsOfElement(load)
+		switch d := x.Type.DType; {
+		case !ok, n == 1 && d.Bits() > 8, n > 1 && !d.IsInt(), d == lang.Bool:
+			if n == 1 { // as many elements, and no copy would bring them
+				raw, fewest = nil, -1
+			}
+		case fewest == 0 || 0 < n && n < fewest:
+			raw, fewest = x, n
+		case n == fewest:
+			raw = nil
+		}
+	})
+	return raw
+}
+
+// wholeLoads calls visit for each load that has all axes of a value and from which the value follows by elementwise operations.
+func wholeLoads(v *ir.Value, visit func(load *ir.Op)) {
+	seen := map[*ir.Value]bool{}
+	var from func(x *ir.Value)
+	from = func(x *ir.Value) {
 		if seen[x] || x.Def == nil {
 			return
 		}
 		seen[x] = true
 		switch op := x.Def; {
 		case op.Code == lang.OpLoad && len(ir.Without(v.Type.Axes, x.Type.Axes)) == 0:
-			n, ok := positionsOfElement(op)
-			switch d := x.Type.DType; {
-			case !ok, n == 1 && d.Bits() > 8, n > 1 && !d.IsInt(), d == lang.Bool:
-				if n == 1 { // as many elements, and no copy would bring them
-					raw, fewest = nil, -1
-				}
-			case fewest == 0 || 0 < n && n < fewest:
-				raw, fewest = x, n
-			case n == fewest:
-				raw = nil
-			}
+			visit(op)
 		case madeElementwise(x):
 			for _, arg := range op.Args {
-				visit(arg)
+				from(arg)
 			}
 		}
 	}
-	visit(v)
-	return raw
+	from(v)
 }
 
 // madeElementwise reports what the function of a contraction may compute.
