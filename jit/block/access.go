@@ -333,7 +333,7 @@ func (p *Program) StoreLayout(op *ir.Op) layout.Layout {
 		home := p.Homes[v]
 		dims := p.Access(op)
 		c := Contiguous(dims)
-		if op.Code.IsAtomic() || c == nil {
+		if op.Code.IsAtomic() && !op.Overwrites() || c == nil {
 			return home
 		}
 		run := op.Tensor.Held().Bytes(int64(home.Run(c, true)))

@@ -459,7 +459,7 @@ func (p *Program) PackedCast(op *ir.Op) bool {
 	for _, u := range p.Uses[v] {
 		c := p.Products[u.Op]
 		operand := c != nil && c.MMA != nil && u.Arg < 2
-		stored := u.Op.Code == lang.OpStore && u.Op.Stored() == v && !u.Op.Collides()
+		stored := u.Op.Overwrites() && u.Op.Stored() == v || u.Op.Code == lang.OpStore && u.Op.Stored() == v && !u.Op.Collides()
 		if !operand && !stored {
 			return false
 		}

@@ -127,7 +127,7 @@ func (w *warp) written(p place, lane int, value []byte) {
 		if !p.strong {
 			w.noteGlobalWrite(p, lane, value)
 		}
-		if other := w.trace(p.alloc).NoteWriter(w.block.id, p.at, len(p.data)); other >= 0 && !w.acquired {
+		if other := w.trace(p.alloc).NoteWriter(w.block.id, p.at, len(p.data), p.strong); other >= 0 && !w.acquired {
 			w.report(BlockRace, 1<<lane, "blocks %d and %d both write %s", min(other, w.block.id), max(other, w.block.id), w.block.launch.memory.describe(p.alloc.base+uint64(p.at)))
 		}
 	case syntax.SpaceConst, syntax.SpaceParam:

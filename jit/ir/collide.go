@@ -12,6 +12,12 @@ import (
 // has a dimension of the tensor for itself.
 func (op *Op) Collides() bool { return len(op.untold()) > 0 }
 
+// Overwrites reports an exchange of which nothing else is asked, neither the old elements nor an order of other accesses: a store, of
+// which any may win where several name one element.
+func (op *Op) Overwrites() bool {
+	return op.Code == lang.OpAtomicXchg && !op.Old && (op.Order == "" || op.Order == lang.OrderRelaxed)
+}
+
 // Ordered are the axes of a store that have to be gone through in the order of their declaration, for positions
 // along several of them may name one element; none where there are not several.
 func (op *Op) Ordered() []*Axis {

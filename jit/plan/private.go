@@ -58,7 +58,7 @@ func (c at) privateBytes() int64 {
 func (c at) meeting(full float64) (shared, l2 float64) {
 	t := &c.target
 	for _, s := range c.ops {
-		if !s.op.Code.IsAtomic() {
+		if !s.op.Code.IsAtomic() || s.op.Overwrites() {
 			continue
 		}
 		n, _ := c.elements(s, false)

@@ -51,7 +51,7 @@ func WorkOf(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64, p *Plan) Wo
 		case !s.op.Tensor.Scratch:
 			each := float64(s.op.Tensor.DType.Bits()) / 8
 			row := s.op.Code.Row()
-			if row.Effect != lang.Writes || row.Group == lang.GroupAtomic {
+			if row.Effect != lang.Writes || row.Group == lang.GroupAtomic && !s.op.Overwrites() {
 				read[s.op.Tensor] += float64(n * each)
 			}
 			if row.Effect == lang.Writes {

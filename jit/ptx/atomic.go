@@ -19,6 +19,10 @@ func (k *kernel) atomicOp(op *ir.Op) {
 		k.privateOp(op)
 		return
 	}
+	if op.Overwrites() && !t.DType.Packed() {
+		k.overwrite(op)
+		return
+	}
 	l := k.AtomicLayout(op)
 	axes := op.AccessAxes()
 	values := op.Args[len(t.Shape):]
@@ -65,6 +69,14 @@ func (k *kernel) atomicOp(op *ir.Op) {
 		old = k.convert(v, held{l, old}, l)
 	}
 	k.hold(v, l, old)
+}
+
+// overwrite emits an exchange of which nothing else is asked, as stores of neighbours at once. They are strong ones, for other blocks, and other
+// threads of this one, may store to the same elements at any time.
+func (k *kernel) overwrite(op *ir.Op) {
+	v, l := op.Stored(), k.AtomicLayout(op)
+	values := k.unrounded(v, l.Slice(v.Type.Axes))
+	k.storeEach(op, l, ".relaxed."+scopeName(op), func(r int) asm.Reg { return values[l.Project(r, v.Type.Axes)] })
 }
 
 // addsVectors reports additions of which one instruction can do several neighbours, each by itself an atomic.
@@ -167,11 +179,12 @@ func (u *atomicUpdate) ordering() string {
 	if order == "" {
 		order = lang.OrderRelaxed
 	}
-	return "." + order + "." + u.scopeName()
+	return "." + order + "." + scopeName(u.op)
 }
 
-func (u *atomicUpdate) scopeName() string {
-	return map[string]string{"": "gpu", lang.ScopeBlock: "cta", lang.ScopeDevice: "gpu", lang.ScopeSystem: "sys"}[u.op.Scope]
+// scopeName is the name that instructions have for an atomic's scope.
+func scopeName(op *ir.Op) string {
+	return map[string]string{"": "gpu", lang.ScopeBlock: "cta", lang.ScopeDevice: "gpu", lang.ScopeSystem: "sys"}[op.Scope]
 }
 
 // unsignedSuffix is the suffix of the unsigned integers of a type's width.
@@ -293,11 +306,11 @@ func (u *atomicUpdate) word() atomicWord {
 // read loads the word into a register; those of 16 bits pass through one of their own width.
 func (w atomicWord) read(u *atomicUpdate, to asm.Reg, kind string) {
 	if u.d.Size() == 2 {
-		half := u.a.Op(asm.B16, "ld.relaxed."+u.scopeName()+".global.b16", asm.At(w.at))
+		half := u.a.Op(asm.B16, "ld.relaxed."+scopeName(u.op)+".global.b16", asm.At(w.at))
 		u.a.Set(to, "cvt.u32.u16", half)
 		return
 	}
-	u.a.Set(to, "ld.relaxed."+u.scopeName()+".global."+kind, asm.At(w.at))
+	u.a.Set(to, "ld.relaxed."+scopeName(u.op)+".global."+kind, asm.At(w.at))
 }
 
 // swap puts next where the word is old, and gives what it was.

@@ -47,3 +47,31 @@ body:
 		})
 	}
 }
+
+// An exchange of which nobody takes what was there is a store of neighbours at once, a strong one, for other blocks may store there too; with an
+// order, or of elements that share bytes, it stays what it is.
+func TestExchangesThatAreStores(t *testing.T) {
+	for _, c := range []struct{ dtype, order, has, hasNot string }{
+		{"bf16", "", "st.relaxed.gpu.global.v2.b32", "atom."},
+		{"f32", "", "st.relaxed.gpu.global.v4.f32", "atom."},
+		{"u8", " order relaxed scope system", "st.relaxed.sys.global.b32", "atom."},
+		{"f32", " order release", "atom.release.gpu.global.exch", "st.relaxed"},
+		{"f4e2m1", "", "atom.global.cas.b32", "st.relaxed"},
+	} {
+		t.Run(c.dtype+c.order, func(t *testing.T) {
+			f := parse(t, fmt.Sprintf(`kernel @k {
+  dim N = 256
+  tensor %%x : in %[1]s[N] align 16
+  tensor %%y : inout %[1]s[N] align 16
+  axis p : whole N[0 .. 256]
+body:
+  %%0 = index p : i32{p}
+  %%1 = load %%x[%%0] : %[1]s{p}
+  atomic_xchg %%y[%%0] = %%1%[2]s
+}`, c.dtype, c.order))
+			text := compile(t, f, &plan.Plan{Extents: map[string]int64{}, Warps: 2}, "sm_90a").Text
+			require.Contains(t, text, c.has)
+			require.NotContains(t, text, c.hasNot)
+		})
+	}
+}

@@ -244,7 +244,7 @@ func (k *kernel) storeStaged(op *ir.Op, t *sharedTile) {
 			group[r] = g
 		}
 	}
-	k.storeEach(op, l, func(r int) asm.Reg {
+	k.storeEach(op, l, "", func(r int) asm.Reg {
 		if _, there := staged[r]; !there {
 			g := group[r]
 			for i, reg := range from.fetch(g[0], n, t.Extents) {

@@ -184,7 +184,7 @@ func (k *kernel) storeOp(op *ir.Op) {
 	if s := k.Stores[op]; s != nil && s.Within != nil {
 		k.storeWhole(s.Within, func() { k.storeBoxes(op) }, func() {
 			v := op.Stored()
-			k.storeEach(op, k.Homes[v], k.stored(op, k.Homes[v]))
+			k.storeEach(op, k.Homes[v], "", k.stored(op, k.Homes[v]))
 		})
 		return
 	}
@@ -193,20 +193,21 @@ func (k *kernel) storeOp(op *ir.Op) {
 	}
 	v, l := op.Stored(), k.StoreLayout(op)
 	values := k.unrounded(v, l.Slice(v.Type.Axes))
-	k.storeEach(op, l, func(r int) asm.Reg { return values[l.Project(r, v.Type.Axes)] })
+	k.storeEach(op, l, "", func(r int) asm.Reg { return values[l.Project(r, v.Type.Axes)] })
 }
 
-// storeEach has each thread store the elements that it holds in a layout.
-func (k *kernel) storeEach(op *ir.Op, l layout.Layout, value func(r int) asm.Reg) {
+// storeEach has each thread store the elements that it holds in a layout. Order is the qualifiers of order and scope, with their dots.
+func (k *kernel) storeEach(op *ir.Op, l layout.Layout, order string, value func(r int) asm.Reg) {
 	t, axes := op.Tensor, block.IndexAxes(op)
 	k.orderWrite(t)
 	x := k.addressing(op, l)
 	c := block.Contiguous(x.dims)
 	groups, n := l.Groups(c, l.Aligned(c, k.neighbours(t, x.dims, c)))
 	owner := k.owner(l)
-	mnemonic := "st.global" + k.eviction(op, "st.global")
+	mnemonic := "st" + order + ".global"
+	mnemonic += k.eviction(op, mnemonic)
 	if t.Shared {
-		mnemonic = "st.shared"
+		mnemonic = "st" + order + ".shared"
 	}
 	for _, g := range groups {
 		xs := make([]asm.Reg, len(g))

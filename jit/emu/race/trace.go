@@ -45,17 +45,24 @@ func page[P any](list []atomic.Pointer[P], i int) *P {
 	return list[i].Load()
 }
 
+// strongWriter marks a writer as one of strong writes.
+const strongWriter = 1
+
 // NoteWriter remembers that a block wrote n bytes, and gives another block that
-// wrote one of them, or -1.
-func (t *Trace) NoteWriter(block, at, n int) int {
+// wrote one of them, or -1. Strong writes of several blocks are none of these: any may win.
+func (t *Trace) NoteWriter(block, at, n int, strong bool) int {
+	mark := uint32(block+1) << 1
+	if strong {
+		mark |= strongWriter
+	}
 	other := -1
 	for n > 0 {
 		p, from := page(t.writers, at/tracePageSize), at%tracePageSize
 		run := min(n, tracePageSize-from)
 		for i := from; i < from+run; i++ {
 			// Two blocks may come here at once: the swap tells each who was before.
-			if was := atomic.SwapUint32(&p[i], uint32(block+1)); was != 0 && int(was) != block+1 {
-				other = int(was) - 1
+			if was := atomic.SwapUint32(&p[i], mark); was != 0 && was>>1 != mark>>1 && was&mark&strongWriter == 0 {
+				other = int(was>>1) - 1
 			}
 		}
 		at, n = at+run, n-run
