@@ -44,6 +44,18 @@ func rewrite(f *ir.Func, r rule) bool {
 	return changed
 }
 
+// usersOf gives the operations that take a value as an argument.
+func usersOf(f *ir.Func) map[*ir.Value][]*ir.Op {
+	users := map[*ir.Value][]*ir.Op{}
+	f.Walk(func(op *ir.Op) bool {
+		for _, v := range op.Args {
+			users[v] = append(users[v], op)
+		}
+		return true
+	})
+	return users
+}
+
 func replace(vs []*ir.Value, m map[*ir.Value]*ir.Value) {
 	for i, v := range vs {
 		if w, ok := m[v]; ok {

@@ -14,13 +14,7 @@ var uniform = Pass{
 	Doc:     "loads once what the positions of a block or a step have in common, where they are all of one part of an axis",
 	Planned: true,
 	Run: func(f *ir.Func, _ *Options) (bool, error) {
-		whole, uses := inWholeParts(f), map[*ir.Value][]*ir.Op{}
-		f.Walk(func(op *ir.Op) bool {
-			for _, v := range op.Args {
-				uses[v] = append(uses[v], op)
-			}
-			return true
-		})
+		whole, uses := inWholeParts(f), usersOf(f)
 		apart := func(load *ir.Op) bool { // what a product takes is copied as it lies
 			return load.Code == lang.OpLoad && (load.Else() == nil || load.Else().Type.IsScalar()) &&
 				!slices.ContainsFunc(uses[load.Result()], func(op *ir.Op) bool { return op.Code.Row().Group == lang.GroupContract })

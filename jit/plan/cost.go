@@ -306,7 +306,10 @@ func (c at) gpu() (*estimate, *violation) {
 	case wide: // a warp more fills shared memory
 		threads += 32
 	}
-	if c.contracts && !(wide && c.loadsOperands()) {
+	switch {
+	case wide:
+		each += c.packed()
+	case c.contracts:
 		each += min(e.registers, fragmentRegisters)
 	}
 	if kept := c.beyondRegisters(e); kept > 0 { // each is stored once and loaded once, at least

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"tilec/jit/block"
 	"tilec/jit/target"
@@ -16,7 +17,22 @@ func (c at) registerLimit() int64 {
 		return teamRegisters
 	}
 	together := int64(max(c.occupancy, 1))
-	return max(min(registerLimit, int64(c.target.RegistersPerSM)/(c.threads()*together)-registerOverhead), 1)
+	share := int64(c.target.RegistersPerSM) / (c.threads() * together)
+	if n := c.packed(); n > 0 && c.allByWarpgroups() { // counted one by one
+		return max(min(target.RegistersPerThread, share)-registerOverhead-n, 1)
+	}
+	return max(min(registerLimit, share-registerOverhead), 1)
+}
+
+// packed is the registers of a thread for the rows of a product that are computed, as pairs of 16-bit floats: beside them a thread has what they were made of.
+func (c at) packed() int64 {
+	most := int64(0)
+	for _, o := range c.operands {
+		if o.value.Def == nil || o.value.Def.Code != lang.OpLoad {
+			most = max(most, c.count(o.tile, true)*o.bytes/4/c.threads())
+		}
+	}
+	return most
 }
 
 // beyondRegisters is how many of the registers of a thread the assembler keeps in memory.
@@ -64,6 +80,9 @@ func (c at) sharedBytes() int64 {
 	whole, staged := int64(0), int64(0)
 	for i, o := range c.operands {
 		each, stages := c.operandBytes(o)
+		if c.again(i) {
+			continue
+		}
 		if stages > 1 {
 			staged += each * stages
 		} else if !c.takesPlace(i) {
@@ -74,6 +93,15 @@ func (c at) sharedBytes() int64 {
 		return whole + staged + c.scratchBytes() + c.partBytes()
 	}
 	return whole + c.privateBytes() + max(staged+c.scratchBytes(), c.resultBytes())
+}
+
+// again reports an operand that lies where an earlier one does: a load that two products take in one form.
+func (c at) again(i int) bool {
+	o := c.operands[i]
+	if d := o.value.Type.DType; o.value.Def == nil || o.value.Def.Code != lang.OpLoad || !d.IsFloat() || d.Size() != 2 {
+		return false
+	}
+	return slices.ContainsFunc(c.operands[:i], func(e operand) bool { return e.value == o.value && c.byWarpgroups(e.op) == c.byWarpgroups(o.op) })
 }
 
 // takesPlace reports an operand that takes the place of the product's other one, which threads have in registers by then (block.Constant).
@@ -121,7 +149,10 @@ func (c at) operandBytes(o operand) (each, stages int64) {
 // sharedUses says what takes the shared memory, a line each.
 func (c at) sharedUses() []string {
 	var lines []string
-	for _, o := range c.operands {
+	for i, o := range c.operands {
+		if c.again(i) {
+			continue
+		}
 		each, stages := c.operandBytes(o)
 		line := fmt.Sprintf("%s takes %d bytes", o.name, each*stages)
 		if stages > 1 {
