@@ -139,13 +139,7 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 		v := op.Result()
 		dims := p.CopiedAccess(op)
 		c := Contiguous(dims)
-		ok := c != nil
-		for _, d := range dims {
-			ok = ok && !d.Gather
-			for _, s := range d.Affine.Scalars {
-				ok = ok && (!inside[s.Value] || ofStep(s.Value, loop))
-			}
-		}
+		ok := c != nil && toldBefore(dims, loop)
 		var tile *Tile
 		for _, u := range p.Uses[v] {
 			c := p.Products[u.Op]
@@ -170,6 +164,26 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 		items = append(items, Copy{Load: op, Tile: tile, Layout: p.CopyLayout(tile, vec), Vector: vec})
 	}
 	return items
+}
+
+// toldBefore reports an access of which a step to come is known: its places follow from where that step begins, and from what was computed before the loop,
+// as the rows are that a list names.
+func toldBefore(dims []DimAccess, loop *ir.Op) bool {
+	body := loop.Blocks[0]
+	inside := func(v *ir.Value) bool {
+		return slices.Contains(body.Params, v) || v.Def != nil && slices.Contains(body.Ops, v.Def)
+	}
+	for _, d := range dims {
+		if d.Gather && inside(d.Index) {
+			return false
+		}
+		for _, s := range d.Affine.Scalars {
+			if inside(s.Value) && !ofStep(s.Value, loop) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // CopyLayout is the layout in which threads copy a tile, so many neighbours at once.

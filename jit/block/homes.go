@@ -6,6 +6,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/layout"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -422,8 +423,11 @@ func (p *Program) copied(load *ir.Op, index *ir.Value) bool {
 			return false
 		}
 	}
-	_, ok := affineOf(index)
-	return ok
+	if _, ok := affineOf(index); ok {
+		return true
+	}
+	loop := p.loopOf(load) // threads hold what was computed before, for the elements that they copy
+	return loop != nil && loop.Axis != nil && p.Stages > 1 && p.Target.Has(target.CpAsync) && toldBefore(AccessOf(load), loop)
 }
 
 // Again reports a value that get may compute again rather than convert.

@@ -50,6 +50,7 @@ func (k *kernel) pipelineOf(op *ir.Op) *pipeline {
 func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 	if p := k.begun[op]; p != nil {
 		p.hi = hi
+		p.provideGathered()
 		p.begin(lo, p.others())
 		return p
 	}
@@ -64,6 +65,7 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 	if p.Produced {
 		k.askBeside()
 	}
+	p.provideGathered()
 	p.makeRoom()
 	if p.Produced {
 		p.fill()
@@ -244,6 +246,13 @@ func (p *pipeline) provideScalars(ofStep bool) {
 				}
 			}
 		}
+	}
+}
+
+// provideGathered has threads hold, before the loop, the indices of their own part of what is copied from where they say.
+func (p *pipeline) provideGathered() {
+	for _, x := range p.items {
+		p.k.indexingBy(x.Load, p.k.CopiedAccess(x.Load), x.Layout)
 	}
 }
 

@@ -51,6 +51,17 @@ func (w *warp) elsewhere(op *ir.Op, at, hi int64) *warp {
 	return &x
 }
 
+// provideGathered has threads hold, before the loop, the indices of their own part of what is copied from where they say.
+func (w *warp) provideGathered(r *ring) {
+	for _, c := range r.Copies {
+		for _, d := range w.p().CopiedAccess(c.Load) {
+			if d.Gather {
+				w.get(d.Index, c.Layout.Slice(d.Index.Type.Axes))
+			}
+		}
+	}
+}
+
 // copyThreads marks the elements of a load that the warp's threads copy as being on their way, and gives what brings them. What does
 // not exist comes as 0.
 func (w *warp) copyThreads(load *ir.Op, t *block.Tile, l layout.Layout, vector int, to *room, base int, what string) func() {

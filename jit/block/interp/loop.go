@@ -107,6 +107,7 @@ func (w *warp) begin(r *ring, lo, hi, step int64) (mark int) {
 		w.askBeside()
 		w.askLoads(r)
 	}
+	w.provideGathered(r)
 	mark = w.arena.Top
 	w.makeSlots(r)
 	for _, a := range r.Schedule.Begin {
