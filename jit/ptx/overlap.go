@@ -73,7 +73,13 @@ func (k *kernel) forwardsOverlapped(op *ir.Op, stages *pipeline, carried [][]asm
 		if f.holds != nil {
 			k.holds = f.holds
 		}
-		begin = o.emitStep(begin, true, func() { a.If(a.Op(asm.Pred, "setp.lt.s32", position, f.end)).Do("bra.uni", top) })
+		again := func() { a.If(a.Op(asm.Pred, "setp.lt.s32", position, f.end)).Do("bra.uni", top) }
+		if n == len(phases)-1 && !split {
+			// Where there is a next step, it is of this phase. A way past it would lead from products that have begun to what reads their sums,
+			// and though it is never gone, the assembler would wait for each of them.
+			again = func() { a.Do("bra.uni", top) }
+		}
+		begin = o.emitStep(begin, true, again)
 		k.holds = around
 		a.Place(done)
 		k.leaveSteps()
