@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"sort"
 	"strings"
 	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"tilec/lang"
 	"tilec/lang/elementary"
@@ -89,21 +92,32 @@ func usual(d lang.DType) (name string, parameters []float64) {
 	return "randint", []float64{0, 10}
 }
 
+// chunk is how many elements of a tensor have random numbers of one stream: the chunks of a large tensor are made side by side.
+const chunk = 1 << 20
+
 // generate makes n elements of a type, and adds to made what is done of them. The random numbers depend on the seed
-// and on the name, so that leaving one argument out does not change the others.
+// and on the name, so that leaving one argument out does not change the others, and not on how many processors there are.
 func (g *generator) generate(parameters []float64, d lang.DType, n int64, seed uint64, name string, made *atomic.Int64) []byte {
 	stream := uint64(14695981039346656037) // FNV-1a
 	for _, c := range []byte(name) {
 		stream = (stream ^ uint64(c)) * 1099511628211
 	}
-	r := rand.New(rand.NewPCG(seed, stream))
 	data := make([]byte, d.Bytes(n))
-	for i := range n {
-		d.PutElementAt(data, i, g.element(parameters, r, i))
-		if (i+1)%toldEvery == 0 {
-			made.Add(toldEvery)
-		}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for first := int64(0); first < n; first += chunk {
+		group.Go(func() error {
+			r := rand.New(rand.NewPCG(seed, stream+uint64(first)*0x9e3779b97f4a7c15))
+			for i := first; i < min(first+chunk, n); i++ {
+				d.PutElementAt(data, i, g.element(parameters, r, i))
+				if (i+1)%toldEvery == 0 {
+					made.Add(toldEvery)
+				}
+			}
+			return nil
+		})
 	}
+	_ = group.Wait() // none of them fails
 	made.Add(n % toldEvery)
 	return data
 }
