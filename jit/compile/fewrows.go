@@ -22,6 +22,11 @@ const vectorRows = 4
 // GPT-2 of 124M, whose weights are there before what they are multiplied with, 157 us with a matrix unit in all products and 174 without where the planner saw no difference.
 const vectorMargin = 1.2
 
+// wideMargin is the same of a single row by more weights than all multiprocessors have under way, so that most of them come behind the wait in either form. The planner
+// expects as much of both, where products and sums read faster (an H200, L2 overwritten, bf16, by a matrix unit and without: 2,048 x 8,192 14.6 and 13.6 us, 4,096 x 14,336
+// 37.5 and 32.7, 8,192 x 8,192 41.6 and 38.6, 2,048 x 128,256 197 and 127; a step of Llama's 1B 1,282 and 1,157). Four rows of 2,048 x 8,192 took 14.9 and 17.6.
+const wideMargin = 0.9
+
 // deepMargin is by how much more time the planner may expect of a product with all of its depth at once, in a launch that begins before those before it have
 // ended: its weights are there by then, where a loop has those of its first steps. On an H200 the product of 32 rows and 3,072 by 768 that ends a layer of
 // GPT-2 took 6.4 us of a step by a loop, for which the planner expected less than for the other form; a step took 319 us with loops there, and 294 without (of
@@ -47,7 +52,10 @@ func (p *planning) orForFewRows(s *spec.Spec, pins map[string]int64, l *Lowered)
 		l = o
 	}
 	margin = 1.0
-	if p.f.Dependent || all > 1 {
+	switch {
+	case all == 1 && p.contracts(p.wideRow) == 1:
+		margin = wideMargin
+	case p.f.Dependent || all > 1:
 		margin = vectorMargin
 	}
 	o, err = p.byVectors(s, pins)
@@ -58,6 +66,25 @@ func (p *planning) orForFewRows(s *spec.Spec, pins map[string]int64, l *Lowered)
 		l = o
 	}
 	return l, nil
+}
+
+// wideRow reports a contraction of one row by more than all multiprocessors have in shared memory.
+func (p *planning) wideRow(op *ir.Op) bool {
+	if op.Code.Row().Group != lang.GroupContract || !pass.FewRows(op, p.few(1)) {
+		return false
+	}
+	most := 0.0
+	for _, v := range op.Args[:2] {
+		bytes := float64(v.Type.DType.Bits()) / 8
+		if v.Def != nil && v.Def.Tensor != nil {
+			bytes = float64(v.Def.Tensor.DType.Bits()) / 8
+		}
+		for _, a := range v.Type.Axes {
+			bytes *= float64(p.positions(a))
+		}
+		most = max(most, bytes)
+	}
+	return most > float64(p.target.SMs)*float64(p.target.SharedPerSM())
 }
 
 // byVectors is the code that computes contractions of few rows by products and sums; nil where there are no such contractions.
@@ -92,16 +119,18 @@ func (p *planning) deep(_ *spec.Spec, pins map[string]int64) (*Lowered, error) {
 
 // few reports the axes of at most so many positions.
 func (p *planning) few(rows int64) func(*ir.Axis) bool {
-	return func(a *ir.Axis) bool {
-		if a.Kind == ir.Whole {
-			return a.Len <= rows
-		}
-		n := a.Dim.Value
-		if !a.Dim.Known() {
-			n = p.sizes(a.Dim)
-		}
-		return n <= rows
+	return func(a *ir.Axis) bool { return p.positions(a) <= rows }
+}
+
+// positions is how many positions an axis has.
+func (p *planning) positions(a *ir.Axis) int64 {
+	switch {
+	case a.Kind == ir.Whole:
+		return a.Len
+	case a.Dim.Known():
+		return a.Dim.Value
 	}
+	return p.sizes(a.Dim)
 }
 
 // contracts is how many contractions of a kind the kernel has.

@@ -106,7 +106,7 @@ func (c at) stepTime(steps, busy float64) float64 {
 			ahead = 1
 		}
 		before := float64(float64(ahead) * used)
-		if c.oneEach() {
+		if c.oneEach() || c.named {
 			step += uncoveredLoad(t.LoadLatency, before) / float64(c.stages-1)
 		} else {
 			step += max(t.LoadLatency-before, 0) / float64(c.stages-1)

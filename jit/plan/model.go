@@ -63,6 +63,9 @@ type model struct {
 	// producer is the warps that only copy, where it is pinned.
 	producer int
 	split    int64
+	// named: a list names the rows or the columns of a product. Threads copy them from places that are not near each other, some sooner and some later (an H200, 4,608 rows of
+	// 4,096 in blocks of 128 by experts' 4,096 x 3,584: 299 us with a step of copies under way, 237 with two).
+	named bool
 	// relayout is what is asked of the operands' layout in memory, 0 for nothing: the launch has seen to it.
 	relayout int
 	// cut is in how many launches the kernel is asked to be cut, 0 for nothing: the launch has seen to it.
@@ -299,6 +302,7 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, loops []*ir.Op) {
 		m.pipelined = true
 	}
 	for _, v := range op.Args[:2] {
+		m.named = m.named || v.Def != nil && v.Def.Code == lang.OpLoad && slices.ContainsFunc(v.Def.Indices(), read)
 		loaded := v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(b.Ops, v.Def)
 		constant := v.Def != nil && v.Def.Code == lang.OpLoad && v.Def.Tensor.Constant
 		m.operands = append(m.operands, operand{m.tile(v), v, operandName(v), loaded && inLoop, inLoop, constant, m.places(op.Over), op, loops})

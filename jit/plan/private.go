@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/lang"
@@ -76,6 +78,11 @@ func (c at) meeting(full float64) (shared, l2 float64) {
 		}
 	}
 	return shared, l2
+}
+
+// read reports a tile that is computed elementwise of what is read in memory.
+func read(v *ir.Value) bool {
+	return v.Def != nil && !v.Type.IsScalar() && (v.Def.Code == lang.OpLoad || v.Def.Code.Row().Elementwise && slices.ContainsFunc(v.Def.Args, read))
 }
 
 // gathered reports an access at places that are read in memory.

@@ -359,6 +359,11 @@ func (c at) loadsOperands() bool {
 	return true
 }
 
+// oneInStep is by how much longer the chains of more than two products take that two warpgroups of one block go through, which wait for the same stages, than
+// those of two blocks (an H200, attention's gradients of keys and values, 4x16x4096 positions of 64 channels: 64 keys and 64 queries by two blocks 636 us, 128 keys by one
+// 754; its gradients of queries of 128 channels, of which a multiprocessor has one block anyway: 128 queries 612 us, 64 by one warpgroup 820).
+const oneInStep = 1.1
+
 // together is by how much the products of a launch take longer than at full rate
 // where so many blocks share a multiprocessor: the last of them do not spread over
 // all, and one warpgroup does not keep the tensor cores busy.
@@ -370,6 +375,9 @@ func (c at) together(resident int64) float64 {
 		if c.mixed { // nor what it widens between its products
 			longer /= c.target.OneWarpgroup
 		}
+	}
+	if resident == 1 && c.products > 2 && c.warps == 4*warpgroupsBusy {
+		longer *= oneInStep
 	}
 	if c.takesTurns() && c.fromRegisters() && c.columns() < teamColumns { // and few columns as well
 		longer /= c.target.OneWarpgroup
