@@ -327,7 +327,7 @@ func (t *text) late(op *ir.Op) {
 	})
 }
 
-// beginsPhase reports a comparison that holds throughout the first steps of a loop.
+// beginsPhase reports a comparison that holds throughout the first steps of a loop, or the last.
 func (p *Program) beginsPhase(op *ir.Op) bool {
 	for _, f := range p.Phases {
 		if op != nil && f.Holds.Def == op {
@@ -345,7 +345,7 @@ func (t *text) phase(op *ir.Op) {
 	t.later = append(t.later, func() {
 		f := t.phaseOf(loop, op)
 		if f == nil || t.Phases[loop] != nil {
-			t.r.FailAt(at, "%s does not tell whether a step is one of the first of its loop, or another comparison does", ValueName(op.Result()))
+			t.r.FailAt(at, "%s does not tell whether a step is one of the first of its loop, or of the last, or another comparison does", ValueName(op.Result()))
 		}
 		t.Phases[loop] = f
 	})

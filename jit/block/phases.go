@@ -8,16 +8,18 @@ import (
 )
 
 // This file finds, in loops, comparisons of positions that hold throughout the first steps, as those of a causal mask do until the
-// diagonal: these steps have code of their own, without the comparison and the choices that it makes.
+// diagonal, or throughout the last ones, as where the queries go by that see some keys: these steps have code of their own, without the
+// comparison and the choices that it makes.
 
-// Phase is the first steps of a loop, in which a comparison holds for all elements.
+// Phase is the first steps of a loop, or the last, in which a comparison holds for all elements.
 type Phase struct {
-	// Holds is the comparison: position <= Limit + the positions along Along, where that is not nil. A step is one of the phase where its
-	// last position is at most the least of these limits, and they follow one another, as far as 32 bits hold them: where a limit wraps
-	// around, no step is.
+	// Holds is the comparison: position <= Limit + the positions along Along, where that is not nil; of the last steps, position >= that. A
+	// step is one of the phase where its last position is at most the least of these limits, or its first at least the greatest, and they
+	// follow one another, as far as 32 bits hold them: where a limit wraps around, no step is.
 	Holds *ir.Value
 	Limit Sum
 	Along *ir.Axis
+	Last  bool
 }
 
 // Sum is scalars and a constant, added up as the program does, in 32 bits.
@@ -74,12 +76,19 @@ func (p *Program) phaseOf(loop, op *ir.Op) *Phase {
 	}
 	x, ok1 := affineOf(op.Args[less])
 	y, ok2 := affineOf(op.Args[more])
-	if !ok1 || !ok2 || op.Args[0].Type.DType != lang.I32 || !isPosition(x, loop.Axis) || len(y.Terms) > 1 {
+	if !ok1 || !ok2 || op.Args[0].Type.DType != lang.I32 {
 		return nil
 	}
-	f := &Phase{Holds: op.Result(), Limit: Sum{Offset: y.Offset}}
+	f, beside := &Phase{Holds: op.Result()}, int64(-1)
+	if !isPosition(x, loop.Axis) {
+		x, y, beside, f.Last = y, x, 1, true
+	}
+	if !isPosition(x, loop.Axis) || len(y.Terms) > 1 {
+		return nil
+	}
+	f.Limit.Offset = y.Offset
 	if op.Code == lang.OpLt || op.Code == lang.OpGt {
-		f.Limit.Offset--
+		f.Limit.Offset += beside
 	}
 	known := true
 	for _, t := range y.Terms {

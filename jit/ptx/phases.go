@@ -20,8 +20,8 @@ func (k *kernel) phasesOf(op *ir.Op, hi, end asm.Reg) []phase {
 	if f == nil {
 		return []phase{last}
 	}
-	k.a.Comment("until where all of %s holds", block.ValueName(f.Holds))
-	// A step is in the phase whose last position is at most the least limit. The limits follow one another, as far as 32 bits
+	k.a.Comment("where all of %s holds", block.ValueName(f.Holds))
+	// A step is in the phase whose last position is at most the least limit, or whose first is at least the greatest. The limits follow one another, as far as 32 bits
 	// hold them; where they do not, no step is.
 	a := k.a
 	var low asm.Number = asm.Int(f.Limit.Offset)
@@ -35,6 +35,10 @@ func (k *kernel) phasesOf(op *ir.Op, hi, end asm.Reg) []phase {
 	}
 	least, most := a.Register(low), a.Register(high)
 	ordered := a.Op(asm.Pred, "setp.le.s32", least, most)
+	if f.Last {
+		until := a.Op(asm.B32, "selp.b32", a.Op(asm.B32, "min.s32", most, end), end, ordered)
+		return []phase{{end: until}, {end: end, holds: f.Holds}}
+	}
 	behind := a.Op(asm.B32, "min.s32", a.Op(asm.B32, "add.s32", least, asm.Int(1)), hi)
 	behind = a.Op(asm.B32, "selp.b32", a.Op(asm.B32, "max.s32", behind, asm.Int(0)), asm.Int(0), ordered)
 	return []phase{{end: a.Op(asm.B32, "sub.s32", behind, asm.Int(op.Axis.Extent-1)), holds: f.Holds}, last}

@@ -151,13 +151,13 @@ func (w *warp) enterStep(op *ir.Op, at, hi, step int64, carried []held) {
 		w.values[v] = []held{carried[i]}
 	}
 	w.holds = nil
-	if f := w.p().Phases[op]; f != nil && at+step <= hi && w.inPhase(f, at+step-1) {
+	if f := w.p().Phases[op]; f != nil && at+step <= hi && w.inPhase(f, at, at+step-1) {
 		w.holds = f.Holds
 	}
 }
 
-// inPhase reports a step of a phase: the condition holds up to its last position, whatever the element.
-func (w *warp) inPhase(f *block.Phase, last int64) bool {
+// inPhase reports a step of a phase: the condition holds up to its last position, or from its first on, whatever the element.
+func (w *warp) inPhase(f *block.Phase, first, last int64) bool {
 	least := int32(f.Limit.Offset)
 	for _, s := range f.Limit.Scalars {
 		least += int32(w.scalar(s).Int)
@@ -166,6 +166,9 @@ func (w *warp) inPhase(f *block.Phase, last int64) bool {
 	if f.Along != nil {
 		least += int32(w.axis(f.Along).start)
 		most = least + int32(f.Along.Extent-1)
+	}
+	if f.Last {
+		return least <= most && first >= int64(most)
 	}
 	return least <= most && last <= int64(least)
 }
