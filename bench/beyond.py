@@ -29,6 +29,7 @@ def median(run, times=30):
 
 
 def captured(run):
+    torch.cuda.synchronize()  # what it reads is made on another stream
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for _ in range(3):
