@@ -165,6 +165,64 @@ func TestGradientsOfAttentionStayInRegisters(t *testing.T) {
 	assert.NotContains(t, text, "by mma of")
 	assert.Regexp(t, `(?s)by wgmma of.*by wgmma of.*by wgmma of.*by wgmma of`, text)
 	assert.Regexp(t, `@ring stages [2-8] .*produced`, text)
+	assert.Contains(t, text, "@phase")
+	for _, kernel := range []string{"strictly", "from_some"} {
+		text := blockOf(t, lastSource, kernel, jit.Options{Types: map[string]lang.DType{"T": lang.BF16}, Dims: map[string]int64{"S": 4096, "P": 4096, "D": 64}})
+		assert.Contains(t, text, "@phase")
+	}
+}
+
+const lastSource = `
+kernel strictly<T: float>(q: T[S, D], k: T[P, D]) -> y: f32[P, D]
+    grid j in P by BN
+{
+    axis d in D
+    let kj = k[j, d]
+    y[j, d] = for i in S by BM with y = zeros(f32, j, d) {
+        mma(where(index(i) > index(j) + 3, dot(q[i, d], kj), 0) as T, q[i, d], y)
+    }
+}
+
+kernel from_some<T: float>(q: T[S, D], k: T[P, D], first: i32) -> y: f32[P, D]
+    grid j in P by BN
+{
+    axis d in D
+    let kj = k[j, d]
+    y[j, d] = for i in S by BM with y = zeros(f32, j, d) {
+        mma(where(index(i) >= first, dot(q[i, d], kj), 1) as T, q[i, d], y)
+    }
+}
+`
+
+// Loops whose last steps need no mask give what they give on the CPU, wherever these begin: in the middle of a step, before the first, behind the last.
+func TestPhasesAtTheEnd(t *testing.T) {
+	cpu, err := jit.OpenDevice("cpu")
+	require.NoError(t, err)
+	t.Cleanup(func() { cpu.Close() })
+	onCPU, err := jit.NewCompiler(cpu, nil).Load("last.tile", []byte(lastSource))
+	require.NoError(t, err)
+	k := jittest.Load(t, "last.tile", lastSource)
+	for _, pins := range []map[string]int64{nil, {"BN": 64, "BM": 64, "warps": 4, "stages": 3}, {"BN": 16, "BM": 32, "warps": 1, "stages": 2}, {"BN": 64, "BM": 64, "warps": 4, "stages": 3, "phases": 1}} {
+		for _, s := range []int64{192, 200} {
+			for _, first := range []int64{0, 70, 128, 131, 1000, -5} {
+				t.Run(fmt.Sprint(pins, " ", s, " ", first), func(t *testing.T) {
+					t.Parallel()
+					q, keys := small(lang.BF16, s, 64), small(lang.BF16, 130, 64)
+					want, err := onCPU.Call("from_some", jit.Args{"q": q, "k": keys, "first": first})
+					require.NoError(t, err)
+					got := k.Run(t, "from_some", jit.Options{Pins: pins}, q, keys, jit.IntValue(lang.I32, first))
+					jittest.Same(t, got[0], want["y"].Float)
+					if first != 0 {
+						return
+					}
+					want, err = onCPU.Call("strictly", jit.Args{"q": q, "k": keys})
+					require.NoError(t, err)
+					got = k.Run(t, "strictly", jit.Options{Pins: pins}, q, keys)
+					jittest.Same(t, got[0], want["y"].Float)
+				})
+			}
+		}
+	}
 }
 
 // blockOf is the text of a kernel's block program, as it is planned for the default target.

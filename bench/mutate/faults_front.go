@@ -109,7 +109,7 @@ var frontFaults = []Fault{
 		Old: `bits = lang.BF16Bits`, New: `bits = func(f float32) uint16 { return uint16(math.Float32bits(f) >> 16) }`,
 		Note: "weights are truncated to bf16 rather than rounded"},
 	{ID: "llama-rotary", File: "stdlib/llm.tile", Class: "gpt", First: "gpt TestLlamaLogits",
-		Old: `let angle = (start[b] + index(s)) as f32`, New: `let angle = index(s) as f32`,
+		Old: `        (start[b] + index(s)) as f32, index(r)`, New: `        index(s) as f32, index(r)`,
 		Note: "decoded tokens have the angles of position 0"},
 	{ID: "llama-stretched", File: "stdlib/llm.tile", Class: "gpt", First: "gpt TestLlamaLogits",
 		Old: `(1 - (1 - kept) * (1 - 1 / factor))`, New: `(1 - kept * (1 - 1 / factor))`,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -86,4 +87,19 @@ func TestElementsAreMadeLast(t *testing.T) {
 	for _, name := range []string{"x", "w"} {
 		assert.Equal(t, generators["randn"].generate(nil, lang.F32, n, 1, name, new(atomic.Int64)), b.arrays[name].Data)
 	}
+}
+
+// The chunks of a large tensor have numbers of their own, the same on any number of processors, and the first those of a small tensor.
+func TestRandomTensorsOfManyChunks(t *testing.T) {
+	made := func(n int64) []byte {
+		var done atomic.Int64
+		defer func() { require.Equal(t, n, done.Load()) }()
+		return generators["rand"].generate(nil, lang.F32, n, 3, "x", &done)
+	}
+	few, many := made(1000), made(2*chunk+1000)
+	require.Equal(t, few, many[:4000])
+	require.NotEqual(t, few, many[4*chunk:4*chunk+4000])
+	require.NotEqual(t, many[4*chunk:4*chunk+4000], many[8*chunk:8*chunk+4000])
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	require.Equal(t, many, made(2*chunk+1000))
 }
