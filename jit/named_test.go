@@ -179,7 +179,7 @@ kernel strictly<T: float>(q: T[S, D], k: T[P, D]) -> y: f32[P, D]
     axis d in D
     let kj = k[j, d]
     y[j, d] = for i in S by BM with y = zeros(f32, j, d) {
-        mma(where(index(i) > index(j) + 3, dot(q[i, d], kj), 0) as T, q[i, d], y)
+        mma(where(index(i) > index(j) + 1, dot(q[i, d], kj), 0) as T, q[i, d], y)
     }
 }
 

@@ -68,7 +68,7 @@ var mixedFaults = []Fault{
 	{ID: "uniform-from-anywhere", File: "jit/pass/uniform.go", Class: "fold", First: "jit/pass TestPartsOfBlocks",
 		Old: `whole[op.Axis] = ok && lo%op.Axis.Extent == 0 && multiplies`, New: `whole[op.Axis] = ok && lo >= 0 && multiplies`,
 		Note: "a loop that begins between two parts loads of one alone"},
-	{ID: "named-rows-of-the-step", File: "jit/block/ahead.go", Class: "licm", First: "jit@emu TestProductsOfNamedRows",
+	{ID: "named-rows-of-the-step", File: "jit/block/ahead.go", Class: "licm", First: "jit@emu TestConvolutions",
 		Old: `if d.Gather && inside(d.Index) {`, New: `if d.Gather && d.Index == nil {`,
 		Note: "rows that a step finds out itself are copied ahead"},
 	{ID: "named-rows-outside", File: ptx + "pipeline.go", Class: "mask", First: "jit@emu TestProductsOfNamedRows",
