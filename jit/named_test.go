@@ -64,7 +64,7 @@ func TestProductsOfNamedRows(t *testing.T) {
 		pins       map[string]int64
 	}{
 		{"rows", lang.BF16, 70, 80, 128, map[string]int64{"BM": 64, "BN": 64, "warps": 4, "stages": 3}},
-		{"rows", lang.BF16, 131, 256, 192, map[string]int64{"BM": 128, "BN": 128, "warps": 8, "stages": 4, "k": 64}},
+		{"rows", lang.BF16, 131, 256, 192, map[string]int64{"BM": 128, "BN": 128, "warps": 8, "stages": 3, "k": 64}},
 		{"rows", lang.F16, 33, 40, 72, map[string]int64{"BM": 16, "BN": 32, "warps": 4, "stages": 2}},
 		{"rows", lang.F32, 70, 80, 96, map[string]int64{"BM": 64, "BN": 64, "warps": 4, "stages": 3, "k": 32}},
 		{"rows", lang.F8E4M3, 70, 80, 128, nil},
