@@ -28,6 +28,7 @@ var suites = []struct {
 	{"typecheck/", "typecheck jit/conformance jit jit/fuzz stdlib"},
 	{"stdlib/", "stdlib gpt"},
 	{"gpt/", "gpt cmd/tilec"},
+	{"cmd/tilec/", "cmd/tilec"},
 }
 
 // packagesFor lists the packages to test for a fault, in order; sound is every
