@@ -8,9 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
-	"tilec/jit/compile"
 	"tilec/jit/jittest"
-	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -129,21 +127,12 @@ func TestProductsInLoopsOverNumbers(t *testing.T) {
 
 // Loads of such a loop run ahead of its steps.
 func TestLoadsOfLoopsOverNumbersRunAhead(t *testing.T) {
-	program, problems := jit.Load("counted.tile", []byte(countedSource), nil)
-	require.Empty(t, problems)
-	machine, err := target.Find(target.Default)
-	require.NoError(t, err)
-	for i, instruction := range map[int]string{0: "wgmma of bf16, bf16", 1: "wgmma of bf16, bf16 swapped rows_in_registers", 2: "wgmma of f8e4m3, f8e4m3 stepwise"} {
+	for kernel, instruction := range map[string]string{"groups": "wgmma of bf16, bf16", "weights": "wgmma of bf16, bf16 swapped rows_in_registers", "approximate": "wgmma of f8e4m3, f8e4m3 stepwise"} {
 		o := jit.Options{Types: map[string]lang.DType{}, Dims: map[string]int64{"M": 1024, "K": 2048, "N": 1024}, Consts: map[string]lang.Literal{"G": {DType: lang.I32, Int: 128}}}
-		if i == 0 {
+		if kernel == "groups" {
 			o.Types["T"] = lang.BF16
 		}
-		s, err := jit.Specialise(program.Kernels[i], o)
-		require.NoError(t, err)
-		l, err := compile.Lower(s, machine, nil)
-		require.NoError(t, err)
-		text, err := l.Block()
-		require.NoError(t, err)
+		l, text := lowered(t, countedSource, kernel, o)
 		assert.Regexp(t, `@ring stages [2-8] .*produced`, text)
 		assert.Contains(t, text, "by "+instruction)
 		assert.Contains(t, text, fmt.Sprintf("@plan sm_90a warps %d stages %d", l.Plan.Warps, l.Plan.Stages))

@@ -2,6 +2,7 @@ package jit_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +13,7 @@ import (
 	"tilec/jit/jittest"
 	"tilec/jit/target"
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 const namedSource = `
@@ -105,7 +107,7 @@ func TestProductsOfNamedRows(t *testing.T) {
 
 // Rows that a list names before the loop are copied ahead, as what lies beside them is; and what is put at places from memory is stored.
 func TestNamedRowsRunAhead(t *testing.T) {
-	text := blockOf(t, namedSource, "rows", jit.Options{Types: map[string]lang.DType{"T": lang.BF16}, Dims: map[string]int64{"M": 1024, "K": 2048, "N": 1024, "R": 4096, "E": 8, "E1": 1}})
+	_, text := lowered(t, namedSource, "rows", jit.Options{Types: map[string]lang.DType{"T": lang.BF16}, Dims: map[string]int64{"M": 1024, "K": 2048, "N": 1024, "R": 4096, "E": 8, "E1": 1}})
 	assert.Regexp(t, `(?s)load %x\[\?%\d+, %\d+\] else %\d+ : bf16\{i, k\}\n[^\n]*\n? *@copy tile`, text)
 	assert.Contains(t, text, "by wgmma of bf16, bf16")
 }
@@ -161,13 +163,13 @@ func TestProductsHaveTheRowsThatLaterOnesKeep(t *testing.T) {
 
 // All four products are by warpgroups, queries and their gradients come ahead, and what is computed stays in registers.
 func TestGradientsOfAttentionStayInRegisters(t *testing.T) {
-	text := blockOf(t, gradientSource, "of_keys", jit.Options{Types: map[string]lang.DType{"T": lang.BF16}, Dims: map[string]int64{"S": 4096, "P": 4096, "D": 64}})
+	_, text := lowered(t, gradientSource, "of_keys", jit.Options{Types: map[string]lang.DType{"T": lang.BF16}, Dims: map[string]int64{"S": 4096, "P": 4096, "D": 64}})
 	assert.NotContains(t, text, "by mma of")
 	assert.Regexp(t, `(?s)by wgmma of.*by wgmma of.*by wgmma of.*by wgmma of`, text)
 	assert.Regexp(t, `@ring stages [2-8] .*produced`, text)
 	assert.Contains(t, text, "@phase")
 	for _, kernel := range []string{"strictly", "from_some"} {
-		text := blockOf(t, lastSource, kernel, jit.Options{Types: map[string]lang.DType{"T": lang.BF16}, Dims: map[string]int64{"S": 4096, "P": 4096, "D": 64}})
+		_, text := lowered(t, lastSource, kernel, jit.Options{Types: map[string]lang.DType{"T": lang.BF16}, Dims: map[string]int64{"S": 4096, "P": 4096, "D": 64}})
 		assert.Contains(t, text, "@phase")
 	}
 }
@@ -225,24 +227,20 @@ func TestPhasesAtTheEnd(t *testing.T) {
 	}
 }
 
-// blockOf is the text of a kernel's block program, as it is planned for the default target.
-func blockOf(t *testing.T, source, kernel string, o jit.Options) string {
+// lowered is a kernel as it is planned for the default target, and the text of its block program.
+func lowered(t *testing.T, source, kernel string, o jit.Options) (*compile.Lowered, string) {
+	t.Helper()
 	program, problems := jit.Load("source.tile", []byte(source), nil)
 	require.Empty(t, problems)
 	machine, err := target.Find(target.Default)
 	require.NoError(t, err)
-	for _, x := range program.Kernels {
-		if x.Name != kernel {
-			continue
-		}
-		s, err := jit.Specialise(x, o)
-		require.NoError(t, err)
-		l, err := compile.Lower(s, machine, nil)
-		require.NoError(t, err)
-		text, err := l.Block()
-		require.NoError(t, err)
-		return text
-	}
-	require.Fail(t, "no kernel "+kernel)
-	return ""
+	i := slices.IndexFunc(program.Kernels, func(k *typed.Kernel) bool { return k.Name == kernel })
+	require.GreaterOrEqual(t, i, 0, "no kernel %s", kernel)
+	s, err := jit.Specialise(program.Kernels[i], o)
+	require.NoError(t, err)
+	l, err := compile.Lower(s, machine, nil)
+	require.NoError(t, err)
+	text, err := l.Block()
+	require.NoError(t, err)
+	return l, text
 }

@@ -377,7 +377,7 @@ var opTable = [numOps]OpRow{
 	OpAtomicAnd:  atomic("and", "bitwise and into elements of a tensor", "ct.atomic_and"),
 	OpAtomicOr:   atomic("or", "bitwise or into elements of a tensor", "ct.atomic_or"),
 	OpAtomicXor:  atomic("xor", "bitwise exclusive or into elements of a tensor", "ct.atomic_xor"),
-	OpAtomicXchg: atomic("xchg", "replace elements of a tensor; of use for the old values", "ct.atomic_xchg"),
+	OpAtomicXchg: atomic("xchg", "replace elements of a tensor: any of those that do wins", "ct.atomic_xchg"),
 	OpAtomicCas:  atomic("cas", "replace elements of a tensor where their bits are those of a value expected", "ct.atomic_cas"),
 
 	OpSum:       reduce("sum", "sum", RuleSum, "sum over axes; of nothing 0", "ct.sum"),

@@ -24,7 +24,7 @@ const vectorMargin = 1.2
 
 // wideMargin is the same of a single row by more weights than all multiprocessors have under way, so that most of them come behind the wait in either form. The planner
 // expects as much of both, where products and sums read faster (an H200, L2 overwritten, bf16, by a matrix unit and without: 2,048 x 8,192 14.6 and 13.6 us, 4,096 x 14,336
-// 37.5 and 32.7, 8,192 x 8,192 41.6 and 38.6, 2,048 x 128,256 197 and 127; a step of Llama's 1B 1,282 and 1,157). Four rows of 2,048 x 8,192 took 14.9 and 17.6.
+// 37.5 and 32.7, 8,192 x 8,192 41.6 and 38.6, 2,048 x 128,256 197 and 127; a step of Llama's 1B 1,282, and 1,157 with all of its single products so). Four rows of 2,048 x 8,192 took 14.9 and 17.6.
 const wideMargin = 0.9
 
 // deepMargin is by how much more time the planner may expect of a product with all of its depth at once, in a launch that begins before those before it have

@@ -302,7 +302,7 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, loops []*ir.Op) {
 		m.pipelined = true
 	}
 	for _, v := range op.Args[:2] {
-		m.named = m.named || v.Def != nil && v.Def.Code == lang.OpLoad && slices.ContainsFunc(v.Def.Indices(), read)
+		m.named = m.named || v.Def != nil && v.Def.Code == lang.OpLoad && slices.ContainsFunc(v.Def.Indices(), fromMemory)
 		loaded := v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(b.Ops, v.Def)
 		constant := v.Def != nil && v.Def.Code == lang.OpLoad && v.Def.Tensor.Constant
 		m.operands = append(m.operands, operand{m.tile(v), v, operandName(v), loaded && inLoop, inLoop, constant, m.places(op.Over), op, loops})

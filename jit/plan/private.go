@@ -80,9 +80,9 @@ func (c at) meeting(full float64) (shared, l2 float64) {
 	return shared, l2
 }
 
-// read reports a tile that is computed elementwise of what is read in memory.
-func read(v *ir.Value) bool {
-	return v.Def != nil && !v.Type.IsScalar() && (v.Def.Code == lang.OpLoad || v.Def.Code.Row().Elementwise && slices.ContainsFunc(v.Def.Args, read))
+// fromMemory reports a tile that is computed elementwise of what is read in memory.
+func fromMemory(v *ir.Value) bool {
+	return v.Def != nil && !v.Type.IsScalar() && (v.Def.Code == lang.OpLoad || v.Def.Code.Row().Elementwise && slices.ContainsFunc(v.Def.Args, fromMemory))
 }
 
 // gathered reports an access at places that are read in memory.
