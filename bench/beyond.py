@@ -65,43 +65,6 @@ def grouped():
     yield "the same, rows put in order first", captured(lambda: torch._grouped_mm(x[names], w, offs=ends, out_dtype=torch.bfloat16))
 
 
-def llama(texts, new, seen, layers=16, width=2048, inner=8192, heads=32, kv=8, size=64, words=128256, room=1024):
-    """A step of the network of Llama 3.2 1B, or its prompt, with weights that are random, queries, keys and values one product and gate and up another."""
-    rows = [dict(qkv=0.02 * normal((heads + 2 * kv) * size, width), o=0.02 * normal(width, heads * size), up=0.02 * normal(2 * inner, width),
-                 down=0.02 * normal(width, inner)) for _ in range(layers)]
-    table, gain = 0.02 * normal(words, width), normal(width)
-    keys, values = (torch.zeros(layers, texts, kv, room, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    frequency = 500000 ** (-torch.arange(0, size, 2, device="cuda").float() / size)
-    token = torch.randint(0, words, (texts, new), device="cuda")
-    place = torch.arange(seen - new, seen, device="cuda")
-    mask = (torch.arange(room, device="cuda")[None] <= place[:, None])[None, None]
-
-    def norm(x):
-        return (x.float() * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + 1e-5)).to(x.dtype) * gain
-
-    def turn(x, c, s):
-        a, b = x.float().chunk(2, -1)
-        return torch.cat((a * c - b * s, b * c + a * s), -1).to(x.dtype)
-
-    def step():
-        x, angle = table[token], place[:, None].float() * frequency
-        c, s = angle.cos(), angle.sin()
-        for n, w in enumerate(rows):
-            q, k, v = (y.view(texts, new, -1, size).transpose(1, 2) for y in (norm(x) @ w["qkv"].t()).split((heads * size, kv * size, kv * size), -1))
-            keys[n].index_copy_(2, place, turn(k, c, s))
-            values[n].index_copy_(2, place, v)
-            o = F.scaled_dot_product_attention(turn(q, c, s), keys[n], values[n], attn_mask=mask, enable_gqa=True)
-            x = x + o.transpose(1, 2).reshape(texts, new, heads * size) @ w["o"].t()
-            gate, up = (norm(x) @ w["up"].t()).chunk(2, -1)
-            x = x + (F.silu(gate) * up) @ w["down"].t()
-        return (norm(x)[:, -1] @ table.t()).float()
-
-    torch._dynamo.reset()
-    with torch.no_grad():
-        yield f"llama 1B, {texts} x {new} at {seen}, eager", captured(step)
-        yield f"llama 1B, {texts} x {new} at {seen}, compiled", captured(torch.compile(step))
-
-
 def cases():
     for size in (64, 128):
         yield "gradients", lambda size=size: gradients(size)
@@ -110,8 +73,6 @@ def cases():
         yield "decode", lambda texts=texts: attention(f"decode {texts}x32(8)x1x4096x128", normal(texts, 32, 1, 128), normal(texts, 8, 4096, 128), normal(texts, 8, 4096, 128), enable_gqa=True)
     yield "experts", grouped
     yield "dropout", lambda: iter([("dropout 8192x4096", captured(torch.compile(lambda x=normal(8192, 4096): F.dropout(x, 0.1))))])
-    for texts, new, seen in ((1, 1, 500), (8, 1, 500), (1, 512, 512)):
-        yield "llama", lambda texts=texts, new=new, seen=seen: llama(texts, new, seen)
 
 
 def main():

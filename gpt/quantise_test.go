@@ -184,10 +184,10 @@ func TestWeightsRefused(t *testing.T) {
 		change  func(tensors) tensors
 		want    string
 	}{
-		{"another type of 8 bits", lang.F8E4M3, nil, `w.layers[0].q_w: tensor "model.layers.0.self_attn.q_proj.weight" of llama is i8, and cannot be f8e4m3: leave --weights out, or give a type of 16 bits or more`},
+		{"another type of 8 bits", lang.F8E4M3, nil, `w.layers[0].qkv_w: tensor "model.layers.0.self_attn.q_proj.weight + model.layers.0.self_attn.k_proj.weight + model.layers.0.self_attn.v_proj.weight" of llama is i8, and cannot be f8e4m3: leave --weights out, or give a type of 16 bits or more`},
 		{"no scales", lang.Invalid, func(all tensors) tensors {
 			return slices.DeleteFunc(all, func(x safetensors.Tensor) bool { return strings.HasSuffix(x.Name, "_scale") })
-		}, `is i8, and the file has no tensor "model.layers.0.self_attn.q_proj.weight_scale" of its scales`},
+		}, `is i8, and the file has no tensor "model.layers.0.self_attn.q_proj.weight_scale + model.layers.0.self_attn.k_proj.weight_scale + model.layers.0.self_attn.v_proj.weight_scale" of its scales`},
 		{"scales of another shape", lang.Invalid, func(all tensors) tensors {
 			x := named(t, all, "model.layers.1.mlp.up_proj.weight_scale")
 			x.Shape, x.Data = []int{47}, x.Data[:4*47]

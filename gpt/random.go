@@ -20,38 +20,57 @@ import (
 type network struct {
 	name                 string
 	layers, heads, width int
+	// llama is what a Llama has beside that; nil of a GPT-2.
+	llama *llama
 }
 
-// small are the sizes that have the tokenizer and the context of Mini, and openAI those of OpenAI's GPT-2.
+// small are the sizes that have the tokenizer and the context of Mini, openAI those of OpenAI's GPT-2, and llamas of Llama 3.
 var (
 	small = []network{
-		{"nano", 3, 3, 48}, {"micro", 4, 4, 128}, {"mini", 6, 6, 192}, {"tile-small", 4, 4, 64}, {"tile-medium", 6, 4, 128}, {"tile-large", 8, 8, 256},
+		{"nano", 3, 3, 48, nil}, {"micro", 4, 4, 128, nil}, {"mini", 6, 6, 192, nil}, {"tile-small", 4, 4, 64, nil}, {"tile-medium", 6, 4, 128, nil}, {"tile-large", 8, 8, 256, nil},
+		{"llama-nano", 2, 4, 64, &llama{groups: 2, size: 16, inner: 176, tied: true}},
 	}
-	openAI = []network{{"gpt2", 12, 12, 768}, {"gpt2-medium", 24, 16, 1024}, {"gpt2-large", 36, 20, 1280}, {"gpt2-xl", 48, 25, 1600}}
+	openAI = []network{{"gpt2", 12, 12, 768, nil}, {"gpt2-medium", 24, 16, 1024, nil}, {"gpt2-large", 36, 20, 1280, nil}, {"gpt2-xl", 48, 25, 1600, nil}}
+	llamas = []network{
+		{"llama-1b", 16, 32, 2048, &llama{groups: 8, size: 64, inner: 8192, tied: true}},
+		{"llama-3b", 28, 24, 3072, &llama{groups: 8, size: 128, inner: 8192, tied: true}},
+		{"llama-8b", 32, 32, 4096, &llama{groups: 8, size: 128, inner: 14336}},
+	}
+	networks = slices.Concat(small, openAI, llamas)
 )
 
 // Sizes are the names that Random takes.
 func Sizes() []string {
 	var names []string
-	for _, s := range append(small, openAI...) {
+	for _, s := range networks {
 		names = append(names, s.name)
 	}
 	return names
 }
 
-// Random is a checkpoint of one of Sizes with random weights in bf16, as GPT-2 is initialised before training: normally distributed
+// ProgramFor is the file of the program that runs a network of one of Sizes.
+func ProgramFor(name string) string {
+	if n, ok := findNetwork(name); ok && n.llama != nil {
+		return "llama.tile"
+	}
+	return "gpt.tile"
+}
+
+// Random is a checkpoint of one of Sizes with random weights in bf16, a Llama's too as GPT-2 is initialised before training: normally distributed
 // with the deviation 0.02, divided by the square root of twice the layers where a sum is added to, norms 1 and biases 0. The seed
 // alone tells them. A weight is made when it is asked for, and nothing keeps it. Texts end at no token.
 //
-// GPT-2's own sizes have a vocabulary of 50,257 tokens of which only the bytes have texts: see bpe.NewBytes.
+// GPT-2's own sizes have a vocabulary of 50,257 tokens, and Llama's of 128,256, of which only the bytes have texts: see bpe.NewBytes. A
+// context has 1,024 positions, as GPT-2's has.
 func Random(name string, seed uint64) (*Checkpoint, error) {
 	n, ok := findNetwork(name)
 	if !ok {
 		return nil, fmt.Errorf("no network is called %q: known are %s", name, strings.Join(Sizes(), ", "))
 	}
-	const vocabulary, context = 50257, 1024 // OpenAI's
-	tok, positions := bpe.NewBytes(vocabulary), context
-	if slices.Contains(small, n) {
+	const ofGPT2, ofLlama, context = 50257, 128256, 1024
+	tok, positions := (*bpe.Tokenizer)(nil), context
+	switch {
+	case slices.Contains(small, n):
 		own, err := config.FromFS(Mini())
 		if err != nil {
 			return nil, err
@@ -60,13 +79,19 @@ func Random(name string, seed uint64) (*Checkpoint, error) {
 			return nil, err
 		}
 		positions = own.NPositions
+	case n.llama != nil:
+		tok = bpe.NewBytes(ofLlama)
+	default:
+		tok = bpe.NewBytes(ofGPT2)
 	}
-	cfg, err := config.Parse("random "+name, fmt.Appendf(nil, `{"model_type": "gpt2", "n_layer": %d, "n_head": %d, "n_embd": %d, "n_positions": %d, "vocab_size": %d}`,
-		n.layers, n.heads, n.width, positions, tok.VocabSize()))
+	text, tensors := n.config(tok.VocabSize(), positions), n.tensors(tok.VocabSize(), positions)
+	if n.llama != nil {
+		text, tensors = n.llamaConfig(tok.VocabSize(), positions), n.llamaTensors(tok.VocabSize())
+	}
+	cfg, err := config.Parse("random "+name, text)
 	if err != nil {
 		return nil, err
 	}
-	tensors := n.tensors(tok.VocabSize(), positions)
 	places := map[string]uint32{}
 	for i, t := range tensors {
 		places[t.Name] = uint32(i)
@@ -81,7 +106,7 @@ func Random(name string, seed uint64) (*Checkpoint, error) {
 }
 
 func findNetwork(name string) (network, bool) {
-	for _, n := range append(small, openAI...) {
+	for _, n := range networks {
 		if n.name == name {
 			return n, true
 		}
@@ -89,7 +114,13 @@ func findNetwork(name string) (network, bool) {
 	return network{}, false
 }
 
-// tensors are those of a network, without their data.
+// config is the text of a GPT-2's config.json.
+func (n network) config(vocabulary, positions int) []byte {
+	return fmt.Appendf(nil, `{"model_type": "gpt2", "n_layer": %d, "n_head": %d, "n_embd": %d, "n_positions": %d, "vocab_size": %d}`,
+		n.layers, n.heads, n.width, positions, vocabulary)
+}
+
+// tensors are those of a GPT-2, without their data.
 func (n network) tensors(vocabulary, positions int) (all []safetensors.Tensor) {
 	add := func(name string, shape ...int) {
 		all = append(all, safetensors.Tensor{Name: name, DType: lang.BF16, Shape: shape})
@@ -131,7 +162,7 @@ func randomData(t safetensors.Tensor, layers int, seed uint64, place uint32) []b
 		return data
 	}
 	deviation := 0.02
-	if strings.HasSuffix(t.Name, ".c_proj.weight") {
+	if strings.HasSuffix(t.Name, ".c_proj.weight") || strings.HasSuffix(t.Name, ".o_proj.weight") || strings.HasSuffix(t.Name, ".down_proj.weight") {
 		deviation /= math.Sqrt(2 * float64(layers))
 	}
 	var values [1 << 16]uint16

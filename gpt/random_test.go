@@ -3,6 +3,7 @@ package gpt
 import (
 	"hash/fnv"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,7 @@ func TestNormalQuantiles(t *testing.T) {
 
 // The sizes are those of the published models, to the parameter.
 func TestRandomSizes(t *testing.T) {
-	for name, want := range map[string]int{"gpt2": 124_439_808, "gpt2-medium": 354_823_168, "gpt2-large": 774_030_080, "gpt2-xl": 1_557_611_200} {
+	for name, want := range map[string]int{"gpt2": 124_439_808, "gpt2-medium": 354_823_168, "gpt2-large": 774_030_080, "gpt2-xl": 1_557_611_200, "llama-1b": 1_235_814_400, "llama-3b": 3_212_749_824, "llama-8b": 8_030_261_248} {
 		c, err := Random(name, 1)
 		require.NoError(t, err)
 		n := 0
@@ -32,10 +33,14 @@ func TestRandomSizes(t *testing.T) {
 			n += elements
 		}
 		require.Equal(t, want, n, name)
-		require.Equal(t, 50257, c.Tokenizer.VocabSize())
+		vocabulary := 50257
+		if strings.HasPrefix(name, "llama") {
+			vocabulary = 128256
+		}
+		require.Equal(t, vocabulary, c.Tokenizer.VocabSize())
 	}
 	_, err := Random("gpt3", 1)
-	require.EqualError(t, err, `no network is called "gpt3": known are nano, micro, mini, tile-small, tile-medium, tile-large, gpt2, gpt2-medium, gpt2-large, gpt2-xl`)
+	require.EqualError(t, err, `no network is called "gpt3": known are nano, micro, mini, tile-small, tile-medium, tile-large, llama-nano, gpt2, gpt2-medium, gpt2-large, gpt2-xl, llama-1b, llama-3b, llama-8b`)
 }
 
 func randomTensor(t *testing.T, name string, seed uint64, tensor string) safetensors.Tensor {

@@ -26,3 +26,18 @@ func TestRandomModel(t *testing.T) {
 	largest, _ = difference(want, make([]float64, len(want)))
 	assert.Greater(t, largest, 0.1, "the logits are no zeros")
 }
+
+// So does a Llama's, which another program runs.
+func TestRandomLlama(t *testing.T) {
+	assert.Equal(t, "gpt.tile", gpt.ProgramFor("gpt2"))
+	assert.Equal(t, "llama.tile", gpt.ProgramFor("llama-nano"))
+	ckpt, err := gpt.Random("llama-nano", 3)
+	require.NoError(t, err)
+	tokens := []int32{5, 900, 33, 5, 77, 1023, 0}
+	got, err := mustLlama(t, ckpt, gpt.Options{DType: lang.F32}).Scores(tokens)
+	require.NoError(t, err)
+	exact := newLlama(t, ckpt, same, same)
+	rounding := *exact
+	rounding.round, rounding.each = roundTo(lang.F32), roundTo(lang.F32)
+	assertRounded(t, "random", got, rounding.logits(tokens), exact.logits(tokens))
+}

@@ -58,7 +58,7 @@ func (f *filler) weightBytes() (n int64) {
 
 // bytes is how many bytes a tensor takes on the device.
 func (f *filler) bytes(w wantedTensor) int64 {
-	t, _ := f.ckpt.Tensors.Lookup(w.name) // which check has found
+	t := f.lookup(w.name)
 	elements := int64(1)
 	for _, d := range t.Shape {
 		elements *= int64(d)

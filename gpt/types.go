@@ -75,7 +75,7 @@ func (f *filler) stored(g *typed.Graph, of *typed.TypeParam, usual lang.DType) l
 			if p.t.DType.Param != of || len(p.names) == 0 || found != usual {
 				return jit.Value{}, nil
 			}
-			src, err := f.ckpt.find(p.names)
+			src, err := f.source(p.names)
 			if err == nil && src.DType.Bits() == 8 {
 				found = src.DType
 			}

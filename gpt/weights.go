@@ -26,6 +26,8 @@ type filler struct {
 	dims map[string]int64
 	// wanted are the tensors that the graph asks for, in its order, once checked.
 	wanted []wantedTensor
+	// stacks are the wanted tensors that are several of the checkpoint, by their names.
+	stacks map[string][]part
 	// tied are tensors of the checkpoint that the graph has no use for, since they are others that it asks for.
 	tied map[string]string
 	// ready are the weights on the device: two parameters may be one tensor.
@@ -80,12 +82,12 @@ func (f *filler) resolve(d typed.DType) lang.DType {
 type place struct {
 	path string
 	t    typed.GType
-	// names are those of @name, with the index of the array around in the place of `{i}`; none without it.
-	names []string
+	// names are those of @name, of each tensor that the field is made of, with the index of the array around in the place of `{i}`; none without it.
+	names [][]string
 	// transposed: the tensor has the checkpoint's two dimensions in the other order.
 	transposed bool
-	// scales are the names of the tensor that scales this one, by a field with @scale; none where nothing does.
-	scales []string
+	// scales are the names of the tensors that scale this one, by a field with @scale; none where nothing does.
+	scales [][]string
 	// of is what this one scales; nil for a tensor that is no scale.
 	of *place
 }
@@ -137,8 +139,12 @@ func fieldPlaces(p place, index int) []place {
 	places := make([]place, len(p.t.Fields))
 	for i, field := range p.t.Fields {
 		places[i] = place{path: p.path + "." + field.Name, t: field.Type, transposed: field.Transposed}
-		for _, name := range field.Names {
-			places[i].names = append(places[i].names, strings.ReplaceAll(name, "{i}", fmt.Sprint(index)))
+		for _, names := range field.Names {
+			var of []string
+			for _, name := range names {
+				of = append(of, strings.ReplaceAll(name, "{i}", fmt.Sprint(index)))
+			}
+			places[i].names = append(places[i].names, of)
 		}
 	}
 	for i, field := range p.t.Fields {
@@ -147,8 +153,8 @@ func fieldPlaces(p place, index int) []place {
 				continue
 			}
 			if field.Names == nil {
-				for _, name := range places[j].names {
-					places[i].names = append(places[i].names, name+"_scale")
+				for _, names := range places[j].names {
+					places[i].names = append(places[i].names, []string{names[0] + "_scale"})
 				}
 			}
 			scaled := places[j]
@@ -161,16 +167,18 @@ func fieldPlaces(p place, index int) []place {
 // want finds the tensor of the checkpoint that a field is made from.
 func (f *filler) want(p place) (safetensors.Tensor, wantedTensor, error) {
 	if p.of != nil {
-		if own, ok := f.ckpt.lookup(p.names[0]); ok {
-			return own, wantedTensor{name: own.Name, dtype: f.resolve(p.t.DType), isScale: true}, nil
+		own, found, err := f.scaleSource(p.names, p.of.names)
+		if found || err != nil {
+			return own, wantedTensor{name: own.Name, dtype: f.resolve(p.t.DType), isScale: true}, err
 		}
-		src, err := f.ckpt.find(p.of.names)
+		src, err := f.source(p.of.names)
 		return src, wantedTensor{name: src.Name, dtype: f.resolve(p.of.t.DType), transposed: p.of.transposed, isScale: true, scaled: true}, err
 	}
-	src, err := f.ckpt.find(p.names)
+	src, err := f.source(p.names)
 	w := wantedTensor{name: src.Name, dtype: f.resolve(p.t.DType), transposed: p.transposed}
-	if len(p.scales) > 0 {
-		_, has := f.ckpt.lookup(p.scales[0])
+	if len(p.scales) > 0 && err == nil {
+		var has bool
+		_, has, err = f.scaleSource(p.scales, p.names)
 		w.scaled = !has
 	}
 	return src, w, err
@@ -189,7 +197,7 @@ func (f *filler) check(path string, t typed.GType) error {
 		if w.isScale && w.scaled {
 			return jit.Value{}, nil // made with what it scales
 		}
-		if own, ok := f.ckpt.lookup(p.names[0]); ok && own.Name != src.Name {
+		if own, ok := f.ckpt.lookup(p.names[0][0]); ok && len(p.names) == 1 && own.Name != src.Name {
 			f.tied[own.Name] = src.Name
 		}
 		if err := f.checkShape(p, src, w); err != nil {
@@ -215,11 +223,11 @@ func (f *filler) misfit(p place, src safetensors.Tensor, w wantedTensor) error {
 	case len(p.scales) == 0:
 		return fmt.Errorf("%s, to be %s, and the program has no scales for it: add a field `s: f32[...] @scale(...)`", at, w.dtype)
 	case w.scaled:
-		return fmt.Errorf("%s, and the file has no tensor %q of its scales", at, p.scales[0])
+		return fmt.Errorf("%s, and the file has no tensor %q of its scales", at, firstNames(p.scales))
 	case src.DType.Bits() == 8:
 		return fmt.Errorf("%s, and cannot be %s: leave --weights out, or give a type of 16 bits or more", at, w.dtype)
 	}
-	return fmt.Errorf("%s, and the file has scales for it, %q: give --weights a type of 16 bits or more", at, p.scales[0])
+	return fmt.Errorf("%s, and the file has scales for it, %q: give --weights a type of 16 bits or more", at, firstNames(p.scales))
 }
 
 // checkShape compares the shape of a tensor with that of its field. Scales of a checkpoint may have dimensions of 1 behind
@@ -244,7 +252,7 @@ func (f *filler) checkShape(p place, src safetensors.Tensor, w wantedTensor) err
 		bad = exact[i] && want[i] != int64(have[i])
 	}
 	if bad {
-		return fmt.Errorf("%s: tensor %q of %s has the shape %v and must have %s", p.path, p.names[0], f.ckpt.Tensors.Name(), src.Shape, f.describe(stored(p)))
+		return fmt.Errorf("%s: tensor %q of %s has the shape %v and must have %s", p.path, firstNames(p.names), f.ckpt.Tensors.Name(), src.Shape, f.describe(stored(p)))
 	}
 	return nil
 }
@@ -263,7 +271,9 @@ func stored(p place) []size.Size {
 func (f *filler) checkUnused(g *typed.Graph) error {
 	used := map[string]bool{}
 	for _, w := range f.wanted {
-		used[w.name] = true
+		for _, name := range f.tensors(w.name) {
+			used[name] = true
+		}
 	}
 	var unused []string
 	for _, t := range f.ckpt.Tensors.Tensors() {
@@ -367,7 +377,7 @@ func (f *filler) report(done, total int64) {
 
 // loadOne puts one tensor on the device, of which one use at a time is made.
 func (f *filler) loadOne(w wantedTensor, device *sync.Mutex) error {
-	src, err := f.ckpt.Tensors.Tensor(w.name)
+	src, err := f.read(w.name)
 	if err != nil {
 		return err
 	}

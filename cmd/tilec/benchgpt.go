@@ -19,7 +19,7 @@ import (
 	"tilec/lang"
 )
 
-// This file is `tilec bench gpt`, which times a GPT-2; benchgptpeer.go has PyTorch beside it.
+// This file is `tilec bench gpt`, which times a language model; benchgptpeer.go has PyTorch beside it.
 
 // benchOptions are the flags of `tilec bench gpt`.
 type benchOptions struct {
@@ -99,7 +99,7 @@ func (a *app) benchGPTCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gpt",
 		Short: "Time a language model beside PyTorch",
-		Long: `Gpt times GPT-2's network with random weights, and prints a Markdown table: steps of decoding, prompts with the logits of
+		Long: `Gpt times the network of a GPT-2 or a Llama with random weights, and prints a Markdown table: steps of decoding, prompts with the logits of
 all positions, and whole texts. Beside it, where python3 has PyTorch, the same network in PyTorch: run eagerly, by torch.compile, and the faster of
 both captured in a CUDA graph by hand, with a cache that stays where it is; of texts Hugging Face's generate too, where transformers is there.
 Both have the same weights: the tokens that tilec chooses are looked at by PyTorch too.
@@ -109,6 +109,7 @@ Times are medians of runs one behind the other, which find in the caches what fi
 the likeliest one or by chance at the temperature of 'tilec run'; here it is on the host when it is timed, and of PyTorch's captured graph it stays on the device.`,
 		Example: `  tilec bench gpt
   tilec bench gpt --size gpt2-medium --batches 1 --contexts 128 --prompts 1x128
+  tilec bench gpt --size llama-1b --batches 1,8 --prompts 1x512
   tilec bench gpt --size nano --device cpu --peer none`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -212,7 +213,7 @@ func (a *app) bench(run runOptions, o benchOptions, rows []*benchRow) error {
 // timeHere times the rows on the device, whose memory is free for the peer behind it, and makes a text for the peer to look at.
 func (a *app) timeHere(ctx context.Context, run runOptions, o benchOptions, result *benched) (text []int32, err error) {
 	source := generateOptions{random: o.size, dtype: o.dtype, sampling: gpt.Sampling{Seed: run.seed}, given: func(string) bool { return false }}
-	model, compiler, err := a.openModel("gpt.tile", run, &source)
+	model, compiler, err := a.openModel(gpt.ProgramFor(o.size), run, &source)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type peerJob struct {
 	Weights string `json:"weights"`
 	Device  string `json:"device"`
 	DType   string `json:"dtype"`
-	// Config is what config.json says of the network's sizes.
+	// Config is the network's config.json.
 	Config map[string]json.RawMessage `json:"config"`
 	// TF32: products of f32 may round their operands to it.
 	TF32 bool `json:"tf32"`
@@ -84,7 +84,7 @@ func (a *app) beside(ctx context.Context, run runOptions, text []int32, result *
 		Weights: filepath.Join(dir, "model.safetensors"), Device: "cpu", DType: result.DType, Config: map[string]json.RawMessage{}, TF32: run.precision == "",
 		Seconds: timedFor.Seconds(), Rows: result.Rows, Text: text,
 	}
-	for _, key := range []string{"n_layer", "n_head", "n_embd", "n_positions"} {
+	for _, key := range c.Config.Keys() {
 		job.Config[key], _ = c.Config.Value(key)
 	}
 	if result.gpu {

@@ -1,4 +1,4 @@
-"""Times a GPT-2 in PyTorch, for `tilec bench gpt`, which runs this script and says on stdin, in JSON, what to time.
+"""Times a GPT-2 or a Llama in PyTorch, for `tilec bench gpt`, which runs this script and says on stdin, in JSON, what to time.
 
 Each line of stdout is a JSON object: who the peer is, how long a row took in one of PyTorch's ways, or which tokens are the likeliest.
 A step of decoding takes one token of each sequence, with a cache of which so many positions are in use and that stays where it is,
@@ -27,7 +27,11 @@ if DEVICE == "cuda" and not torch.cuda.is_available():
     say(missing=f"PyTorch {torch.__version__} finds no CUDA device")
     sys.exit()
 DTYPE = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}[job["dtype"]]
-LAYERS, HEADS, WIDTH, CONTEXT = (job["config"][key] for key in ("n_layer", "n_head", "n_embd", "n_positions"))
+CONFIG = job["config"]
+IS_LLAMA = CONFIG["model_type"] == "llama"
+NAMES = ("num_hidden_layers", "num_attention_heads", "hidden_size", "max_position_embeddings") if IS_LLAMA else ("n_layer", "n_head", "n_embd", "n_positions")
+LAYERS, HEADS, WIDTH, CONTEXT = (CONFIG[key] for key in NAMES)
+GROUPS, SIZE = (CONFIG["num_key_value_heads"], CONFIG["head_dim"]) if IS_LLAMA else (HEADS, WIDTH // HEADS)
 
 
 def read_weights(path):
@@ -44,7 +48,18 @@ def read_weights(path):
     return tensors
 
 
-class GPT:
+class Network:
+    def token(self, tokens, position, caches, index, temperature):
+        """Chooses a token for each of those in tokens, and puts them and their position in place of these."""
+        logits = self.step(tokens, position, caches, index)
+        if temperature > 0:  # the largest of the logarithms of a probability and a random number, without their logarithms
+            p = F.softmax(logits.float() / temperature, -1)
+            logits = p / torch.empty_like(p).exponential_()
+        tokens.copy_(logits.argmax(-1))
+        position.copy_((position + 1).clamp(max=CONTEXT - 1))
+
+
+class GPT(Network):
     def __init__(self, w):
         both = lambda name: [w[name + ".weight"], w[name + ".bias"]]
         self.wte, self.wpe, self.final = w["wte.weight"], w["wpe.weight"], both("ln_f")
@@ -68,15 +83,6 @@ class GPT:
             x = x + torch.addmm(ob, h, ow)
         return F.layer_norm(x, (c,), *self.final) @ self.wte.T
 
-    def token(self, tokens, position, caches, index, temperature):
-        """Chooses a token for each of those in tokens, and puts them and their position in place of these."""
-        logits = self.step(tokens, position, caches, index)
-        if temperature > 0:  # the largest of the logarithms of a probability and a random number, without their logarithms
-            p = F.softmax(logits.float() / temperature, -1)
-            logits = p / torch.empty_like(p).exponential_()
-        tokens.copy_(logits.argmax(-1))
-        position.copy_((position + 1).clamp(max=CONTEXT - 1))
-
     def prompt(self, tokens):
         """tokens [B, S]: the logits [B, S, V]."""
         (b, s), c = tokens.shape, WIDTH
@@ -89,6 +95,61 @@ class GPT:
             h = F.gelu(torch.addmm(fb, F.layer_norm(x, (c,), g2, b2), fw), approximate="tanh")
             x = x + torch.addmm(ob, h, ow)
         return (F.layer_norm(x, (c,), *self.final) @ self.wte.T).view(b, s, -1)
+
+
+class Llama(Network):
+    """Queries, keys and values are one product, and gate and up another: nobody's checkpoint has them so, and everybody's server."""
+
+    def __init__(self, w):
+        names = lambda n, *parts: torch.cat([w[f"model.layers.{n}.{part}.weight"] for part in parts])
+        self.table, self.final = w["model.embed_tokens.weight"], w["model.norm.weight"]
+        self.head = w.get("lm_head.weight", self.table)
+        self.layers = [
+            (names(n, "input_layernorm"), names(n, "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"), names(n, "self_attn.o_proj"),
+             names(n, "post_attention_layernorm"), names(n, "mlp.gate_proj", "mlp.up_proj"), names(n, "mlp.down_proj"))
+            for n in range(LAYERS)
+        ]
+        r = CONFIG["rope_scaling"]
+        frequency = CONFIG["rope_theta"] ** (-torch.arange(0, SIZE, 2, device=DEVICE).float() / SIZE)
+        turns = r["original_max_position_embeddings"] * frequency / (2 * torch.pi)
+        kept = ((turns - r["low_freq_factor"]) / (r["high_freq_factor"] - r["low_freq_factor"])).clamp(0, 1)
+        self.frequency = frequency * (kept + (1 - kept) / r["factor"])
+
+    def norm(self, x, gain):
+        return F.rms_norm(x, (WIDTH,), gain, CONFIG["rms_norm_eps"])
+
+    def turn(self, x, cosine, sine):
+        a, b = x.float().chunk(2, -1)
+        return torch.cat((a * cosine - b * sine, b * cosine + a * sine), -1).to(x.dtype)
+
+    def layer(self, x, weights, angle, attend):
+        """x [B, S, C], the angles [S, D / 2] of its positions: what the next layer gets."""
+        g1, qkv, o, g2, up, down = weights
+        b, s, _ = x.shape
+        heads = (self.norm(x, g1) @ qkv.T).view(b, s, HEADS + 2 * GROUPS, SIZE).transpose(1, 2)
+        q, k, v = heads.split((HEADS, GROUPS, GROUPS), 1)
+        cosine, sine = angle.cos(), angle.sin()
+        y = attend(self.turn(q, cosine, sine), self.turn(k, cosine, sine), v)
+        x = x + y.transpose(1, 2).reshape(b, s, HEADS * SIZE) @ o.T
+        gate, up = (self.norm(x, g2) @ up.T).chunk(2, -1)
+        return x + (F.silu(gate) * up) @ down.T
+
+    def step(self, tokens, position, caches, index):
+        x, angle = self.table[tokens][:, None], position[:, None] * self.frequency
+        mask = (index <= position)[None, None, None, :]
+        for weights, (keys, values) in zip(self.layers, caches):
+            def attend(q, k, v):
+                keys.index_copy_(2, position, k)
+                values.index_copy_(2, position, v)
+                return F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, enable_gqa=True)
+            x = self.layer(x, weights, angle, attend)
+        return self.norm(x[:, 0], self.final) @ self.head.T
+
+    def prompt(self, tokens):
+        x, angle = self.table[tokens], torch.arange(tokens.shape[1], device=DEVICE)[:, None] * self.frequency
+        for weights in self.layers:
+            x = self.layer(x, weights, angle, lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True))
+        return self.norm(x, self.final) @ self.head.T
 
 
 def synchronize():
@@ -137,7 +198,7 @@ def work(row):
     b, n = row["sequences"], row["tokens"]
     if row["what"] == "prompt":
         return model.prompt, [torch.zeros(b, n, dtype=torch.long, device=DEVICE)]
-    cache = lambda: torch.zeros(b, HEADS, CONTEXT, WIDTH // HEADS, device=DEVICE, dtype=DTYPE)
+    cache = lambda: torch.zeros(b, GROUPS, CONTEXT, SIZE, device=DEVICE, dtype=DTYPE)
     position = torch.full((1,), n - 1, dtype=torch.long, device=DEVICE)
     caches = [(cache(), cache()) for _ in range(LAYERS)]
     args = [torch.zeros(b, dtype=torch.long, device=DEVICE), position, caches, torch.arange(CONTEXT, device=DEVICE)]
@@ -170,8 +231,14 @@ def telling(n, way):
 def hugging_face(w):
     """Hugging Face's model with the weights, or why there is none."""
     try:
-        from transformers import GPT2Config, GPT2LMHeadModel
+        from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
+        if IS_LLAMA:
+            hf = LlamaForCausalLM(LlamaConfig(**{key: value for key, value in CONFIG.items() if key != "model_type"})).to(device=DEVICE, dtype=DTYPE).eval()
+            hf.load_state_dict(w, strict=False)  # a head that is tied has no weights of its own
+            hf.tie_weights()
+            hf.generation_config.eos_token_id = None
+            return hf, ""
         config = GPT2Config(vocab_size=w["wte.weight"].shape[0], n_positions=CONTEXT, n_embd=WIDTH, n_layer=LAYERS, n_head=HEADS)
         hf = GPT2LMHeadModel(config).to(device=DEVICE, dtype=DTYPE).eval()
         hf.transformer.load_state_dict(w, strict=False)  # some versions have masks among their tensors
@@ -197,7 +264,7 @@ def time_text(n, row):
 torch.set_grad_enabled(False)
 torch.backends.cuda.matmul.allow_tf32 = job["tf32"]
 weights = read_weights(job["weights"])
-model = GPT(weights)
+model = Llama(weights) if IS_LLAMA else GPT(weights)
 hf, no_transformers = hugging_face(weights)
 say(peer=f"PyTorch {torch.__version__}" + (f" on {torch.cuda.get_device_name()}" if DEVICE == "cuda" else ""), no_transformers=no_transformers)
 say(likeliest=model.prompt(torch.tensor([job["text"]], device=DEVICE))[0].argmax(-1).tolist())

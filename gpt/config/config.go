@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tilec/jit/file"
@@ -56,6 +58,9 @@ func (c Config) Value(key string) (value json.RawMessage, ok bool) {
 		key = rest
 	}
 }
+
+// Keys are those of the file, in order.
+func (c Config) Keys() []string { return slices.Sorted(maps.Keys(c.values)) }
 
 // Text is what the file says of a key, for messages: "missing", or its value, cut where that is long.
 func (c Config) Text(key string) string {

@@ -54,7 +54,7 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 		before.Fused = s.Fused[:i]
 		j := &joining{Builder: ir.Builder{Func: f}, f: f, part: part, values: map[*ir.Value]*ir.Value{}, dims: map[*ir.Dim]*ir.Dim{},
 			tensors: map[*ir.Tensor]*ir.Tensor{}, axes: map[*ir.Axis]*ir.Axis{}, at: map[*ir.Axis]*ir.Value{},
-			spread: map[*ir.Axis][]*ir.Axis{}, groups: fusion.Groups, parts: fusion.Parts, expands: fusion.Expand, rest: fusion.Rest, flat: fusion.Flat, known: map[*ir.Tensor]*ir.Tensor{}, gone: map[*ir.Tensor]bool{}, renamed: map[string]string{}, name: fusion.Spec.Kernel.Name}
+			spread: map[*ir.Axis][]*ir.Axis{}, groups: fusion.Groups, parts: fusion.Parts, expands: fusion.Expand, rest: fusion.Rest, flat: fusion.Flat, known: map[*ir.Tensor]*ir.Tensor{}, same: map[*ir.Tensor]*ir.Tensor{}, gone: map[*ir.Tensor]bool{}, renamed: map[string]string{}, name: fusion.Spec.Kernel.Name}
 		j.into = tensorAt(f, before.Operands(), fusion.Into)
 		j.from = tensorAt(part, fusion.Spec.Operands(), fusion.From)
 		j.suits(dims, partDims)
@@ -67,6 +67,13 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 			j.known[from] = into
 			j.gone[into] = j.gone[into] || !s.Kept
 			j.reads = append(j.reads, read{into, s.Parts})
+		}
+		for _, s := range fusion.Same {
+			into, from := tensorAt(f, before.Operands(), s.Into), tensorAt(part, fusion.Spec.Operands(), s.From)
+			if slices.Contains(dims.Views, s.Into) || slices.Contains(partDims.Views, s.From) {
+				unfit("%s is looked at as elements of another type", into.Name)
+			}
+			j.same[from] = into
 		}
 		switch fusion.Role {
 		case spec.Source:
@@ -108,6 +115,8 @@ type joining struct {
 	into, from *ir.Tensor
 	known      map[*ir.Tensor]*ir.Tensor
 	gone       map[*ir.Tensor]bool
+	// same are tensors of part that are operands of f, by those.
+	same map[*ir.Tensor]*ir.Tensor
 	// groups are spec.Fusion's.
 	groups []spec.Group
 	parts  []spec.Part
@@ -245,7 +254,7 @@ func (j *joining) source() {
 		unfit("%s does not only read %s", j.f.Name, j.into.Name)
 	}
 	walks := slices.ContainsFunc(j.part.Axes, func(a *ir.Axis) bool { return a.Kind == ir.Loop || a.Kind == ir.Whole && !addedUp(j.part, a) })
-	if walks && len(loads) > 1 {
+	if walks && len(loads) > 1 && !j.multiplied(loads) {
 		unfit("%s reads %s in several places", j.f.Name, j.into.Name)
 	}
 	for _, load := range loads {
@@ -262,6 +271,19 @@ func (j *joining) source() {
 			return j.covering(j.computed(store, axes, positions, plain), load.Result().Type.Axes)
 		})
 	}
+}
+
+// multiplied reports loads that are factors of products and nothing else, of a source without loops: several products of the same rows go through
+// these by one axis (the pass `abreast`), so that what is reduced of the rows is reduced once.
+func (j *joining) multiplied(loads []*ir.Op) bool {
+	factors := true
+	j.f.Walk(func(op *ir.Op) bool {
+		for _, load := range loads {
+			factors = factors && (op.Code.Row().Group == lang.GroupContract || !slices.Contains(op.Args, load.Result()))
+		}
+		return true
+	})
+	return factors && !slices.ContainsFunc(j.part.Axes, func(a *ir.Axis) bool { return a.Kind == ir.Loop })
 }
 
 // addedUp reports an axis of few positions that reductions of loads alone go over: of a few parts, which are as easily added up in several places.
@@ -366,6 +388,13 @@ func (j *joining) shapes() map[*ir.Dim]*ir.Dim {
 				if into := j.known[from]; into != nil {
 					unite(into.Shape[d], of)
 				}
+			}
+		}
+	}
+	for _, from := range j.part.Tensors {
+		if into := j.same[from]; into != nil {
+			for d, of := range from.Shape {
+				unite(into.Shape[d], of)
 			}
 		}
 	}

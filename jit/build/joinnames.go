@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"tilec/jit/ir"
@@ -26,7 +27,7 @@ func (j *joining) declare(same map[*ir.Dim]*ir.Dim) {
 		}
 	}
 	for _, t := range j.part.Tensors {
-		if j.known[t] != nil {
+		if j.known[t] != nil || j.same[t] != nil {
 			continue
 		}
 		u := *t
@@ -46,6 +47,7 @@ func (j *joining) declare(same map[*ir.Dim]*ir.Dim) {
 		}
 		j.tensors[t] = &u
 	}
+	maps.Copy(j.tensors, j.same)
 	for _, s := range j.part.Scalars {
 		v := j.f.NewValue(s.Type, nil)
 		v.Name = s.Name
@@ -59,7 +61,7 @@ func (j *joining) declareRest(views, partViews int) {
 	own := slices.DeleteFunc(slices.Clone(j.f.Tensors), func(t *ir.Tensor) bool { return j.gone[t] })
 	var added []*ir.Tensor
 	for _, t := range j.part.Tensors {
-		if u := j.tensors[t]; u != nil {
+		if u := j.tensors[t]; u != nil && j.same[t] == nil {
 			added = append(added, u)
 		}
 	}

@@ -22,9 +22,10 @@ const vectorRows = 4
 // GPT-2 of 124M, whose weights are there before what they are multiplied with, 157 us with a matrix unit in all products and 174 without where the planner saw no difference.
 const vectorMargin = 1.2
 
-// wideMargin is the same of a single row by more weights than all multiprocessors have under way, so that most of them come behind the wait in either form. The planner
+// wideMargin is the same of single rows by more weights each than all multiprocessors have under way, so that most of them come behind the wait in either form. The planner
 // expects as much of both, where products and sums read faster (an H200, L2 overwritten, bf16, by a matrix unit and without: 2,048 x 8,192 14.6 and 13.6 us, 4,096 x 14,336
-// 37.5 and 32.7, 8,192 x 8,192 41.6 and 38.6, 2,048 x 128,256 197 and 127; a step of Llama's 1B 1,282, and 1,157 with all of its single products so). Four rows of 2,048 x 8,192 took 14.9 and 17.6.
+// 37.5 and 32.7, 8,192 x 8,192 41.6 and 38.6, 2,048 x 128,256 197 and 127; a step of Llama's 1B 1,282, and 1,157 with all of its single products so). In a graph half as
+// many are enough, for the launch before still holds its own (steps of GPT-2, with that and without: 1.5B, of whose products three have 15 and 20 MB, 1,326 and 1,672 us, 774M with 13 MB 657 and 670; a quarter takes 774M 746, and 355M 347 where 322). Four rows of 2,048 x 8,192 took 14.9 and 17.6.
 const wideMargin = 0.9
 
 // deepMargin is by how much more time the planner may expect of a product with all of its depth at once, in a launch that begins before those before it have
@@ -53,7 +54,7 @@ func (p *planning) orForFewRows(s *spec.Spec, pins map[string]int64, l *Lowered)
 	}
 	margin = 1.0
 	switch {
-	case all == 1 && p.contracts(p.wideRow) == 1:
+	case all > 0 && p.contracts(p.wideRow) == all:
 		margin = wideMargin
 	case p.f.Dependent || all > 1:
 		margin = vectorMargin
@@ -68,7 +69,7 @@ func (p *planning) orForFewRows(s *spec.Spec, pins map[string]int64, l *Lowered)
 	return l, nil
 }
 
-// wideRow reports a contraction of one row by more than all multiprocessors have in shared memory.
+// wideRow reports a contraction of one row by more than all multiprocessors have in shared memory, or half of that in a graph.
 func (p *planning) wideRow(op *ir.Op) bool {
 	if op.Code.Row().Group != lang.GroupContract || !pass.FewRows(op, p.few(1)) {
 		return false
@@ -84,7 +85,11 @@ func (p *planning) wideRow(op *ir.Op) bool {
 		}
 		most = max(most, bytes)
 	}
-	return most > float64(p.target.SMs)*float64(p.target.SharedPerSM())
+	room := float64(p.target.SMs) * float64(p.target.SharedPerSM())
+	if p.f.Dependent {
+		room /= 2
+	}
+	return most > room
 }
 
 // byVectors is the code that computes contractions of few rows by products and sums; nil where there are no such contractions.

@@ -185,9 +185,29 @@ func (r *rewriter) source(first, n, place int) bool {
 	stored := r.stored(first, b.Tensors[place].Slot)
 	one, err := Call{}, errShape
 	if groups, alike := spec.GroupShapes(b.Tensors[place].Shape, a.Tensors[stored].Shape); alike {
-		one, err = r.joined(b, a, spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored, Groups: groups})
+		f := spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored, Groups: groups}
+		if r.classOf(a.Spec).heavy {
+			f.Same = common(b, a)
+		}
+		one, err = r.joined(b, a, f)
 	}
 	return r.settle(first, n, one, err)
+}
+
+// common are the tensors that two launches read, each of them all and in one order.
+func common(into, other *Call) (both []spec.Common) {
+	other.each(func(from int, v *View, mode lang.ParamMode) {
+		at := -1
+		into.each(func(i int, w *View, as lang.ParamMode) {
+			if mode == lang.In && as == lang.In && v.sameAs(w) {
+				at = i
+			}
+		})
+		if at >= 0 && !slices.Contains(into.Fills, at) && !slices.Contains(other.Fills, from) {
+			both = append(both, spec.Common{Into: at, From: from})
+		}
+	})
+	return both
 }
 
 // settle puts one launch in the place of two, or says why they stay two.
@@ -313,12 +333,19 @@ var (
 	errOneByOne  = errors.New("storing a part at places that are computed one by one takes longer than a launch")
 	errTied      = errors.New("one of them says how it runs, or assumes something of a scalar, which each run checks")
 	errFewBlocks = errors.New("the second has fewer blocks: reading all that the first reads, they take longer than a launch")
+	errNorm      = errors.New("it reduces so many elements that each block of the second would wait for it longer than a launch takes")
 	errRepeat    = errors.New("computing the first again in each block of the second takes longer than a launch")
 )
 
 // factorRows is of how many rows a product may compute a factor where it needs it: a block of more has more to compute than
 // a launch takes. partRows is of how many rows a result may be stored in part again, at places that are computed one by one.
 const factorRows, partRows = 16, 32
+
+// normDepth and normElements bound what is reduced in each block of a product before its rows are there: rows of at most so many elements, or at most so many in all. Of more,
+// a launch of its own takes less, in which the weights are on their way (an H200, steps of 1, 2, 4, 8 and 16 texts, norms apart and in the products: GPT-2 124M, 768 elements, 127, 140, 154, 169, 206 and
+// 109, 128, 147, 161, 194 us; 355M, 1,024, 322, 335, 336, 381, 505 and 269, 321, 378, 408, 566; 774M, 1,280, 670, 776, 722, 871, 1,111 and 584, 771, 816, 1,168, 1,292; Llama's 1B, 2,048,
+// 760, -, 952, 937, 1,066 and 719, -, 1,137, 1,069, 1,295; its 3B, 3,072, 1,845, 2,741, 2,966, 2,532, 2,876 and 2,123, 2,870, 3,116, 2,806, 2,891).
+const normDepth, normElements = 768, 2048
 
 // What a launch of few rows is like, before it has a plan: how many columns a block of a product by a vector has, and how many such
 // blocks a multiprocessor runs at a time.
@@ -370,6 +397,14 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 			}
 			if rows > factorRows || op.Tensor.DType.Bits() > 16 {
 				failed = errRows
+				return
+			}
+			depth := int64(1)
+			for _, a := range over {
+				depth *= size(a.Dim)
+			}
+			if reduces && depth > normDepth && rows*depth > normElements {
+				failed = errNorm
 				return
 			}
 		}

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 
 	"tilec/jit/build"
 	"tilec/jit/ir"
@@ -95,6 +96,31 @@ func (r *rewriter) newClass(s *spec.Spec) *class {
 	return c
 }
 
+// readsOnce reports a launch that takes each element of a tensor in one place, where it has it to no product and for itself: what is
+// computed there instead is computed once.
+func (r *rewriter) readsOnce(s *spec.Spec, place int) bool {
+	f, _, err := build.Kernel(s, r.target.Name)
+	if err != nil {
+		return false
+	}
+	of, loads, once := tensorOf(f, s, place), 0, true
+	walkLoops(f.Body, nil, func(op *ir.Op, loops []*ir.Axis) {
+		if op.Tensor != of {
+			return
+		}
+		loads++
+		if _, product := factorOf(f, op); product {
+			once = false
+		}
+		axes := op.AccessAxes()
+		for _, a := range f.Grid() {
+			once = once && slices.Contains(axes, a)
+		}
+		once = once && op.Code == lang.OpLoad && len(loops) == 0 && len(axes) == len(of.Shape) && len(axes) == len(f.Grid())
+	})
+	return loads == 1 && once
+}
+
 // judge says why a launch of several kernels cannot be, or does not pay; s is that of before with the fusion f more.
 func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 	into, other := r.classOf(before), r.classOf(f.Spec)
@@ -107,7 +133,7 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 		return errCut
 	case f.Role == spec.Sink && !other.elementwise:
 		return errExchange
-	case f.Role == spec.Source && other.heavy && f.Parts == nil:
+	case f.Role == spec.Source && other.heavy && f.Parts == nil && !(r.target.IsGPU() && f.Groups == nil && r.readsOnce(before, f.Into)):
 		return errHeavy
 	}
 	key := pair{into, other, fmt.Sprint(f.Role, f.Into, f.From, f.How())}

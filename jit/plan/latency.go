@@ -93,6 +93,9 @@ func (c at) stepTime(steps, busy float64) float64 {
 	}
 	if c.stages > 1 && steps > 0 {
 		step = t.StepOverhead
+		if c.made {
+			step += madeInStep
+		}
 		if c.mixed && c.columns() < mostColumns { // nothing hides that the first rows of a step are widened
 			step += firstWidened
 		}
@@ -114,6 +117,10 @@ func (c at) stepTime(steps, busy float64) float64 {
 	}
 	return step
 }
+
+// madeInStep is how long a step waits for loads of which it computes what a product takes (an H200, bf16, 8 rows by two matrices of 2,048 x 8,192 in steps of 128: 25.2 us, and 31.2 where
+// the rows are normalised in each step, of which the norm itself takes some 1.5).
+const madeInStep = 280e-9
 
 // firstWidened is how long the matrix unit waits for that (an H200, of bf16 and i8: 256x4096x4096 by 128 x 64 22.3 us in steps of 128 and 24.3 of 64, 64x8192x8192 by 64 x 64 28.7 and 30.5 us in
 // steps of 256 and 128, 16x8192x8192 25.1, 26.3 and 29.2 us in steps of 256, 128 and 64).

@@ -66,6 +66,8 @@ type model struct {
 	// named: a list names the rows or the columns of a product. Threads copy them from places that are not near each other, some sooner and some later (an H200, 4,608 rows of
 	// 4,096 in blocks of 128 by experts' 4,096 x 3,584: 299 us with a step of copies under way, 237 with two).
 	named bool
+	// made: a product takes what is computed of loads along its depth, which no copy brings ahead.
+	made bool
 	// relayout is what is asked of the operands' layout in memory, 0 for nothing: the launch has seen to it.
 	relayout int
 	// cut is in how many launches the kernel is asked to be cut, 0 for nothing: the launch has seen to it.
@@ -302,6 +304,7 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, loops []*ir.Op) {
 		m.pipelined = true
 	}
 	for _, v := range op.Args[:2] {
+		m.made = m.made || madeOfLoads(v, op.Over)
 		m.named = m.named || v.Def != nil && v.Def.Code == lang.OpLoad && slices.ContainsFunc(v.Def.Indices(), fromMemory)
 		loaded := v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(b.Ops, v.Def)
 		constant := v.Def != nil && v.Def.Code == lang.OpLoad && v.Def.Tensor.Constant
@@ -310,6 +313,14 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, loops []*ir.Op) {
 			m.latency = max(m.latency, int(v.Def.Hint.Latency))
 		}
 	}
+}
+
+// madeOfLoads reports a value that is computed elementwise of loads along some axes.
+func madeOfLoads(v *ir.Value, over []*ir.Axis) bool {
+	return v.Def != nil && v.Def.Code.Row().Elementwise && slices.ContainsFunc(v.Def.Args, func(a *ir.Value) bool {
+		load := a.Def != nil && a.Def.Code == lang.OpLoad && slices.ContainsFunc(over, a.Type.Has)
+		return load || madeOfLoads(a, over)
+	})
 }
 
 func operandName(v *ir.Value) string {

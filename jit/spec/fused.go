@@ -43,6 +43,9 @@ type Fusion struct {
 	// More are of a sink: other tensors of what the kernel is fused into, or the same again, that it reads. Of a source with Parts: the
 	// other parts of what it would store, as operands of what the kernel is fused into.
 	More []Shared
+	// Same are of a source: tensors that it reads as what it is fused into does, by their places there and among the parameters of Spec. They are
+	// one operand, so that one load serves both.
+	Same []Common
 	// Flat is of a sink that reads the tensor in another shape: it is elementwise over tensors that all lie in one order, and is
 	// computed in the tensor's own shape.
 	Flat bool
@@ -55,6 +58,9 @@ type Fusion struct {
 	// Rest, of a sink with Parts, is what others read of the tensor; the zero Rest where that is more than a run.
 	Rest Rest
 }
+
+// Common is a tensor that two kernels read, by its places among the operands of both.
+type Common struct{ Into, From int }
 
 // Rest is a run of Count positions, from Begin on, along a dimension of a tensor. What lies beside it nothing reads.
 type Rest struct {
@@ -209,6 +215,9 @@ func (f *Fusion) Known() []int {
 	for _, s := range f.All() {
 		known = append(known, s.From)
 	}
+	for _, s := range f.Same {
+		known = append(known, s.From)
+	}
 	slices.Sort(known)
 	return slices.Compact(known)
 }
@@ -232,7 +241,7 @@ func Shift(place int, gone []int) int {
 
 // How says how the kernel is fused, beside its role and the tensor.
 func (f *Fusion) How() string {
-	return fmt.Sprint(f.Groups, f.Parts, f.Expand, f.Rest, f.Kept, f.More, f.Flat)
+	return fmt.Sprint(f.Groups, f.Parts, f.Expand, f.Rest, f.Kept, f.More, f.Flat, f.Same)
 }
 
 // Operand is a parameter of a launch.

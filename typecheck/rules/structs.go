@@ -94,16 +94,21 @@ func (c *Checker) StructOf(m *Module, d *lang.StructDecl) *StructInfo {
 	return info
 }
 
-// fieldAttrs reads `@name("h.{i}.w")`, `@name("lm_head.weight" else "wte.weight")`, `@transposed` and `@scale(w)`.
+// fieldAttrs reads `@name("h.{i}.w")`, `@name("lm_head.weight" else "wte.weight")`, `@name("q", "k", "v")`, `@transposed` and `@scale(w)`.
 func (c *Checker) fieldAttrs(f *lang.Field, field *typed.GField) {
 	c.Attributes(f.Attrs, "a field", lang.OnField, map[string]AttrRule{"name": func(a *lang.Attr) {
-		if len(a.Args) == 1 && a.Args[0].Name == nil {
-			if field.Names = tensorNames(a.Args[0].Value); field.Names != nil {
-				return
+		var all [][]string
+		for _, arg := range a.Args {
+			if names := tensorNames(arg.Value); arg.Name == nil && names != nil {
+				all = append(all, names)
 			}
 		}
-		c.Errorf(lang.ErrAttribute, a.Place, "@name takes the name of a checkpoint's tensor, as in `@name(\"h.{i}.ln_1.weight\")`").
-			Help("a tensor that may be tied to another: `@name(\"lm_head.weight\" else \"wte.weight\")`")
+		if len(all) != len(a.Args) || len(all) == 0 {
+			c.Errorf(lang.ErrAttribute, a.Place, "@name takes the name of a checkpoint's tensor, as in `@name(\"h.{i}.ln_1.weight\")`").
+				Help("a tensor that may be tied to another: `@name(\"lm_head.weight\" else \"wte.weight\")`; several that stand one behind the other: `@name(\"q.weight\", \"k.weight\")`")
+			return
+		}
+		field.Names = all
 	}, "transposed": func(a *lang.Attr) {
 		c.NoArgs(func() { field.Transposed = true })(a)
 		if t := field.Type; t.Kind != typed.GTensor || len(t.Shape) != 2 {
@@ -118,6 +123,9 @@ func (c *Checker) fieldAttrs(f *lang.Field, field *typed.GField) {
 		}
 		c.Errorf(lang.ErrAttribute, a.Place, "@scale takes the name of the field that it scales, as in `@scale(w)`")
 	}})
+	if t := field.Type; len(field.Names) > 1 && (t.Kind != typed.GTensor || len(t.Shape) == 0 || field.Transposed) {
+		c.Errorf(lang.ErrAttribute, f.Name.Place, "%s is several tensors of a checkpoint, which stand one behind the other along the first dimension: it must be a tensor with one, and not @transposed", f.Name.Name)
+	}
 }
 
 // scales checks the fields that scale others: w[i, j] has the scale s[i].

@@ -40,9 +40,10 @@ type GType struct {
 type GField struct {
 	Name string
 	Type GType
-	// Names are the texts of @name: the checkpoint tensor that fills the field, with `{i}` for the index in the enclosing
-	// array, and the one that it is in checkpoints that tie both (`"lm_head.weight" else "wte.weight"`). Nil without @name.
-	Names []string
+	// Names are the texts of @name, of each of the checkpoint's tensors that fill the field, one behind the other along its first dimension: its
+	// name, with `{i}` for the index in the enclosing array, and that of the one that it is in checkpoints that tie both
+	// (`"lm_head.weight" else "wte.weight"`). Nil without @name.
+	Names [][]string
 	// Transposed: the checkpoint's tensor has the field's two dimensions in the other order (`@transposed`).
 	Transposed bool
 	// ScaleOf is the field whose elements this one multiplies, one for all that stand behind an index of its own
