@@ -40,7 +40,7 @@ func (j *joining) sourceOfParts(store *ir.Op, axes []*ir.Axis) {
 		order[n] = n
 	}
 	place := func(n int) int { return slices.Index(j.f.Body.Ops, loads[n]) }
-	slices.SortFunc(order, func(n, m int) int { return place(n) - place(m) })
+	slices.SortStableFunc(order, func(n, m int) int { return place(n) - place(m) })
 	p := &inParts{joining: j, first: loads[order[0]], of: j.reads[order[0]]}
 	p.among()
 	taken := make([]taking, len(loads))

@@ -69,9 +69,13 @@ func (r *Report) Causes() [][]*Finding {
 	for _, g := range groups {
 		slices.SortStableFunc(g, func(a, b *Finding) int { return cmp.Compare(len(a.Case), len(b.Case)) })
 	}
-	return slices.SortedFunc(maps.Values(groups), func(a, b []*Finding) int {
-		return cmp.Or(-cmp.Compare(len(a), len(b)), cmp.Compare(a[0].Cause, b[0].Cause))
-	})
+	causes := slices.Sorted(maps.Keys(groups))
+	slices.SortStableFunc(causes, func(a, b string) int { return len(groups[b]) - len(groups[a]) })
+	var all [][]*Finding
+	for _, cause := range causes {
+		all = append(all, groups[cause])
+	}
+	return all
 }
 
 // Supervisor runs programs in other processes.

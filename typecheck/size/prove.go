@@ -3,7 +3,7 @@ package size
 import (
 	"encoding/binary"
 	"maps"
-	"slices"
+	"sort"
 	"strconv"
 	"unsafe"
 )
@@ -201,7 +201,7 @@ func (y *system) add(s Size) {
 	for i, t := range s.terms {
 		r.coeff[i] = coefficient{y.variable(t.atoms), t.coefficient}
 	}
-	slices.SortFunc(r.coeff, func(a, b coefficient) int { return a.variable - b.variable })
+	sort.Slice(r.coeff, func(i, j int) bool { return r.coeff[i].variable < r.coeff[j].variable }) // a generic sort of another type is 9 KB more of the binary
 	y.push(r)
 }
 
