@@ -341,11 +341,11 @@ var (
 // a launch takes. partRows is of how many rows a result may be stored in part again, at places that are computed one by one.
 const factorRows, partRows = 16, 32
 
-// normDepth and normElements bound what is reduced in each block of a product before its rows are there: rows of at most so many elements, or at most so many in all. Of more,
+// normDepth, normElements and normReduced bound what is reduced in each block of a product before its rows are there: rows of at most so many elements, or so many in all that are reduced so many times. Of more,
 // a launch of its own takes less, in which the weights are on their way (an H200, steps of 1, 2, 4, 8 and 16 texts, norms apart and in the products: GPT-2 124M, 768 elements, 127, 140, 154, 169, 206 and
-// 109, 128, 147, 161, 194 us; 355M, 1,024, 322, 335, 336, 381, 505 and 269, 321, 378, 408, 566; 774M, 1,280, 670, 776, 722, 871, 1,111 and 584, 771, 816, 1,168, 1,292; Llama's 1B, 2,048,
-// 760, -, 952, 937, 1,066 and 719, -, 1,137, 1,069, 1,295; its 3B, 3,072, 1,845, 2,741, 2,966, 2,532, 2,876 and 2,123, 2,870, 3,116, 2,806, 2,891).
-const normDepth, normElements = 768, 2048
+// 109, 128, 147, 161, 194 us; 355M, 1,024, 322, 335, 336, 381, 505 and 269, 321, 378, 408, 566; 774M, 1,280, 670, 776, 722, 871, 1,111 and 584, 771, 816, 1,168, 1,292; 1.5B, 1,600, one text, 1,326
+// and 1,401; Llama's 1B, 2,048, whose norm reduces once, 760, -, 952, 937, 1,066 and 719, -, 1,137, 1,069, 1,295; its 3B, 3,072, 1,845, 2,741, 2,966, 2,532, 2,876 and 2,123, 2,870, 3,116, 2,806, 2,891).
+const normDepth, normElements, normReduced = 768, 2048, 2560
 
 // What a launch of few rows is like, before it has a plan: how many columns a block of a product by a vector has, and how many such
 // blocks a multiprocessor runs at a time.
@@ -382,8 +382,9 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		}
 	}
 	reads = max(reads, 0)
-	operations, reduces := workOf(part, func(d *ir.Dim) int64 { return sizeOf(d, partDims, fusion.Spec) })
+	operations, reductions := workOf(part, func(d *ir.Dim) int64 { return sizeOf(d, partDims, fusion.Spec) })
 	operations /= stored
+	reduces := reductions > 0
 	var failed error
 	walkLoops(f.Body, nil, func(op *ir.Op, loops []*ir.Axis) {
 		if op.Code != lang.OpLoad || op.Tensor != into || failed != nil {
@@ -403,7 +404,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 			for _, a := range over {
 				depth *= size(a.Dim)
 			}
-			if reduces && depth > normDepth && rows*depth > normElements {
+			if reduces && depth > normDepth && (rows*depth > normElements || reductions*depth > normReduced) {
 				failed = errNorm
 				return
 			}
@@ -502,11 +503,13 @@ func elements(t *ir.Tensor, dims *spec.LaunchDims, s *spec.Spec) float64 {
 	return n
 }
 
-// workOf counts the operations of a kernel, of all elements, and says whether threads reduce together.
-func workOf(f *ir.Func, size func(*ir.Dim) int64) (operations float64, reduces bool) {
+// workOf counts the operations of a kernel, of all elements, and the reductions for which threads reduce together.
+func workOf(f *ir.Func, size func(*ir.Dim) int64) (operations float64, reductions int64) {
 	f.Walk(func(op *ir.Op) bool {
 		row := op.Code.Row()
-		reduces = reduces || row.Group == lang.GroupReduce && reducedTogether(op)
+		if row.Group == lang.GroupReduce && reducedTogether(op) {
+			reductions++
+		}
 		if !row.Elementwise && row.Group != lang.GroupReduce {
 			return true
 		}
@@ -521,7 +524,7 @@ func workOf(f *ir.Func, size func(*ir.Dim) int64) (operations float64, reduces b
 		operations += most
 		return true
 	})
-	return operations, reduces
+	return operations, reductions
 }
 
 // reducedTogether reports an operation that goes over an axis which threads share: more positions than a thread has by itself.

@@ -164,7 +164,7 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	if op.Mixed() {
 		rowBytes = float64(op.Args[1].Type.DType.Size())
 	}
-	if again := c.repeated(op); again > 1 && !c.byWarpgroups(op) {
+	if again := c.sameTile(op); again > 1 && !c.byWarpgroups(op) {
 		along := block.RowWarps(int(ceilDiv(m, 16)), int(ceilDiv(n, 8)), c.warps&-c.warps)
 		return rate, padding, float64(rowBytes*float64(1+c.warps/along)/float64(n)) + float64(e*float64(1+along*again)/float64(m))
 	}
@@ -173,9 +173,9 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	return rate, padding, bytes
 }
 
-// repeated is how many warps multiply the same rows and columns of a product by mma.sync, where a tile has fewer than one for each warp: each of them reads its operands from shared
+// sameTile is how many warps multiply the same rows and columns of a product by mma.sync, where a tile has fewer than one for each warp: each of them reads its operands from shared
 // memory by itself (an H200, 8x8192x2048 of bf16, 16 columns a block in steps of 128, by 2, 4, 8 and 16 warps: 15.7, 18.0, 26.1 and 42.2 us).
-func (c at) repeated(op *ir.Op) int {
+func (c at) sameTile(op *ir.Op) int {
 	rows, columns := c.sides(op)
 	all, high, wide := c.warps&-c.warps, int(ceilDiv(rows, 16)), int(ceilDiv(columns, 8))
 	along := block.RowWarps(high, wide, all)

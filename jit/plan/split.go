@@ -19,7 +19,7 @@ var splits = []int{1, 2, 4, 8}
 
 // sharingPays is by how much sharing has to be faster before the planner chooses it: what it costs
 // that blocks work together is an estimate.
-const sharingPays = 1.25
+const sharingPays = 1.15
 
 // mixedPays is that of products of two types (an H200: of bf16 and i8 256x4096x4096 23.1 us where two blocks share the depth, 22.5 where none do, 22.0 and 23.9 predicted; int4_linear of that size 22.1 and
 // 22.9, 21.0 and 23.2 predicted). Those that begin while launches before them run, whose weights are there by then, were not.
