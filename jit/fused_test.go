@@ -157,7 +157,9 @@ func TestFusedGraphs(t *testing.T) {
 			[][3]int64{{5, 40, 1}, {64, 64, 1}}, []lang.DType{lang.BF16}, true},
 		{"not a product that is read in two places", "(x: T[M, K], w: T[K, N]) -> y: T[M, N] { y = mirrored(linear(x, w)) }", 2,
 			[][3]int64{{5, 33, 20}}, []lang.DType{lang.F32}, true},
-		{"nor one that is turned", "(x: T[M, K], w: T[K, N]) -> y: T[N, M] { y = scale(turned(linear(x, w)), 2) }", 1,
+		{"nor attention, whose threads reduce together", "(q: T[M, 2, 3, 16], k: T[M, 3, 8, 16], v: T[M, 3, 8, 16], start: i32[M], w: T[16, 16]) -> y: T[M, 2, 3, 16] {\n" +
+			"let a = view(linear(view(q, [M * 6, 16]), w), [M, 2, 3, 16])\ny = a * attention(q, k, v, start, 0.5)\n}", 2, [][3]int64{{3, 1, 1}}, []lang.DType{lang.BF16}, true},
+		{"one that is turned", "(x: T[M, K], w: T[K, N]) -> y: T[N, M] { y = scale(turned(linear(x, w)), 2) }", 1,
 			[][3]int64{{5, 33, 20}}, []lang.DType{lang.F32}, true},
 		{"elementwise before a softmax", "(x: T[M, N]) -> y: T[M, N] { y = softmax(scale(x, 0.5)) }", 1,
 			[][3]int64{{5, 33}, {1, 1}, {64, 128}}, []lang.DType{lang.F32, lang.BF16}, true},

@@ -33,8 +33,9 @@ type class struct {
 	// f is the tile IR of a kernel by itself, which nobody changes.
 	f *ir.Func
 	// elementwise: nothing is reduced and there are no loops. together: threads reduce together, and so wait for each other. heavy: it is too much to be
-	// done twice. random: it has atomics, whose order is not defined.
-	elementwise, together, heavy, random bool
+	// done twice. reduces: threads reduce something together that is no product. random: it has
+	// atomics, whose order is not defined.
+	elementwise, together, heavy, reduces, random bool
 	// cut: it reduces so much to one number that it is cut in two launches.
 	cut bool
 	// exactness is what the rule of exactness finds, once it was asked for.
@@ -90,6 +91,7 @@ func (r *rewriter) newClass(s *spec.Spec) *class {
 		if len(op.Blocks) > 0 || op.Fn != nil || op.Code.Row().Group == lang.GroupContract || op.Code == lang.OpSort || op.Code == lang.OpTopK {
 			c.heavy = true
 		}
+		c.reduces = c.reduces || op.Code.Row().Group == lang.GroupReduce && reducedTogether(op) || op.Code == lang.OpSort || op.Code == lang.OpTopK
 		c.random = c.random || op.Code.IsAtomic()
 		return true
 	})
@@ -133,7 +135,7 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 		return errCut
 	case f.Role == spec.Sink && !other.elementwise:
 		return errExchange
-	case f.Role == spec.Source && other.heavy && f.Parts == nil && !(r.target.IsGPU() && f.Groups == nil && r.readsOnce(before, f.Into)):
+	case f.Role == spec.Source && other.heavy && f.Parts == nil && !(r.target.IsGPU() && !other.reduces && f.Groups == nil && r.readsOnce(before, f.Into)):
 		return errHeavy
 	}
 	key := pair{into, other, fmt.Sprint(f.Role, f.Into, f.From, f.How())}
@@ -143,7 +145,7 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 		if v.err == nil && f.Role == spec.Source {
 			v.err = r.pays(before, f)
 		}
-		v.class = &class{elementwise: into.elementwise && other.elementwise, together: into.together || other.together, heavy: into.heavy || other.heavy}
+		v.class = &class{elementwise: into.elementwise && other.elementwise, together: into.together || other.together, heavy: into.heavy || other.heavy, reduces: into.reduces || other.reduces}
 		r.verdicts.known[key] = v
 	}
 	r.verdicts.classes[s] = v.class

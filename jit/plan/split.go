@@ -18,8 +18,9 @@ import (
 var splits = []int{1, 2, 4, 8}
 
 // sharingPays is by how much sharing has to be faster before the planner chooses it: what it costs
-// that blocks work together is an estimate.
-const sharingPays = 1.15
+// that blocks work together is an estimate (an H200, f32 1024x4096x1024 and 1024x3072x768 by two blocks 40.1 and 31.3 us, by one 35.5 and 28.0, predicted to be 1.15 times as long and more; bf16
+// 512x8192x2048 39.7 and 40.7, predicted to be 1.19 times).
+const sharingPays = 1.25
 
 // mixedPays is that of products of two types (an H200: of bf16 and i8 256x4096x4096 23.1 us where two blocks share the depth, 22.5 where none do, 22.0 and 23.9 predicted; int4_linear of that size 22.1 and
 // 22.9, 21.0 and 23.2 predicted). Those that begin while launches before them run, whose weights are there by then, were not.
