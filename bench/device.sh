@@ -10,7 +10,7 @@
 # workloads that the words in WORKLOADS choose (`tilec bench list`), beside PyTorch, and holds them to
 # what is expected of the GPU; pins times what bench/trials.txt pins (TRIALS names another file), beside what
 # is planned, and leaves pins.json, an array for each line of it, which `tilec bench spaces --add` keeps. JOBS is how many tests run at once (8), and
-# CORRECTNESS_SECONDS when they are cut (420): what had ended by then is told; TESTS chooses them by a regular expression on their names. fuzz runs random programs of every topic,
+# CORRECTNESS_SECONDS when they are cut (420): what had ended by then is told; those whose names match the regular expression SKIP are left out. fuzz runs random programs of every topic,
 # for FUZZ_SECONDS each (20), from SEED on (that of the day), and leaves findings in a folder each.
 #
 # TOOLS=DIR with DIR/include/cuda.h and DIR/lib builds the driver's conformance
@@ -76,7 +76,7 @@ correctness() {
     # What compiles the most comes first, so that nothing long begins at the end.
     while read -r folder binary; do
         for name in $("$work/$binary" -test.list '^Test'); do echo "$folder $binary $name"; done
-    done <"$work/packages" | grep -E "${TESTS:-.}" | awk '/Conformance|StandardLibrary|Oracle/ { print; next } { rest = rest $0 "\n" } END { printf "%s", rest }' >"$work/tests"
+    done <"$work/packages" | grep -vE "${SKIP:-^$}" | awk '/Conformance|StandardLibrary|Oracle/ { print; next } { rest = rest $0 "\n" } END { printf "%s", rest }' >"$work/tests"
     timeout -k 5 "${CORRECTNESS_SECONDS:-420}" xargs -P "${JOBS:-8}" -L 1 bash -c 'one "$0" "$1" "$2"' <"$work/tests" ||
         echo "CUT: $(($(wc -l <"$work/tests") - $(ls "$work/logs" | wc -l))) of $(wc -l <"$work/tests") test functions were not begun" | tee -a "$work/summary"
     while read -r folder binary; do

@@ -130,8 +130,8 @@ func (g *stepMaker) statement() {
 	other := pick(g.r, "D", "F")
 	switch k := g.r.IntN(100); {
 	case k < 45:
-		in := g.small(x)
-		for range pick(g.r, 1, 1, 1, 2, 3) { // several of one matrix lie side by side
+		in, products := g.small(x), pick(g.r, 1, 1, 1, 2, 3)
+		for range products { // several of one matrix lie side by side
 			switch g.r.IntN(3) {
 			case 0:
 				g.call("project", x.rows, other, in, g.param("w", other, x.columns))
@@ -140,6 +140,9 @@ func (g *stepMaker) statement() {
 			default:
 				g.call("linear", x.rows, other, in, g.param("w", x.columns, other))
 			}
+		}
+		if last := g.vars[len(g.vars)-products:]; products > 1 && g.r.IntN(2) == 0 { // which are one launch where one element comes of both
+			g.bind(stepValue{fmt.Sprintf(pick(g.r, "(max(%s, 0) + %s)", "min(%s, %s)", "(%s - floor(%s))"), last[0].text, last[1].text), x.rows, other})
 		}
 	case k < 55:
 		g.call("below_sum", x.rows, x.columns, x.text)

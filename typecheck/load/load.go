@@ -3,7 +3,6 @@
 package load
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -168,7 +167,9 @@ func ImportEdit(m *lang.Module, file string) lang.Edit {
 // Library visits every fn, kernel and graph of the standard library, by file, with what imports it.
 func Library(visit func(file string, d lang.Decl)) {
 	in := libraryOf()
-	for _, name := range slices.SortedFunc(maps.Keys(in), func(a, b string) int { return cmp.Or(strings.Compare(in[a].file, in[b].file), strings.Compare(a, b)) }) {
+	names := slices.Sorted(maps.Keys(in))
+	slices.SortStableFunc(names, func(a, b string) int { return strings.Compare(in[a].file, in[b].file) })
+	for _, name := range names {
 		visit(in[name].file, in[name].decl)
 	}
 }
