@@ -115,7 +115,7 @@ var frontFaults = []Fault{
 		Old: `(1 - (1 - kept) * (1 - 1 / factor))`, New: `(1 - kept * (1 - 1 / factor))`,
 		Note: "the high frequencies are stretched, and not the low ones"},
 	{ID: "llama-groups", File: "gpt/llama.tile", Class: "gpt", First: "gpt TestLlamaLogits",
-		Old: `append(v, start, cache.v[n])`, New: `append(k, start, cache.v[n])`,
+		Old: `qkv[.., .., H + KV ..], cosine`, New: `qkv[.., .., H .. H + KV], cosine`,
 		Note: "keys are kept as values"},
 	{ID: "config-keys", File: "gpt/configured.go", Class: "gpt", First: "gpt TestConfigRows",
 		Old: `	for _, key := range row.Keys {`, New: `	for _, key := range row.Keys[:1] {`,

@@ -110,4 +110,10 @@ var mixedFaults = []Fault{
 	{ID: "stacked-scale", File: "gpt/stacked.go", Class: "gpt", First: "gpt TestStackedScales",
 		Old: `p.times = rows.Shape[0]`, New: `p.times = 1`,
 		Note: "one scale for all rows of a part stands for the first of them"},
+	{ID: "norm-elements", File: "jit/graph/fuse.go", Class: "graph", First: "jit/graph TestNormsInProducts",
+		Old: `rows*depth > normElements || reductions*depth > normReduced`, New: `rows*depth > normElements`,
+		Note: "a norm that reduces twice is computed in products as one that reduces once"},
+	{ID: "norm-rows", File: "jit/graph/fuse.go", Class: "graph", First: "jit/graph TestNormsInProducts",
+		Old: `rows*depth > normElements || reductions*depth > normReduced`, New: `reductions*depth > normReduced`,
+		Note: "norms of many rows are computed in products"},
 }

@@ -79,6 +79,49 @@ func TestLaunchesOfAStep(t *testing.T) {
 	}
 }
 
+// Norms are computed in the products behind them where that delays these by less than a launch: of short rows, and of one row, of a longer one where
+// it is reduced once. A layer of a Llama has six launches then: what is normalised and multiplied, what is turned and stored, two of attention, and the unit's two.
+func TestNormsInProducts(t *testing.T) {
+	llama, err := os.ReadFile("../../gpt/llama.tile")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		texts, width int64
+		llama        bool
+		launches     int // of a layer
+		within       int // norms of it that are in products
+	}{
+		{1, 1024, false, 5, 2}, {2, 1024, false, 5, 2}, {4, 1024, false, 7, 0}, {1, 1280, false, 5, 2}, {1, 1600, false, 7, 0}, {16, 768, false, 5, 2},
+		{1, 2048, true, 6, 2}, {2, 2048, true, 9, 0}, {1, 3072, true, 8, 0},
+	} {
+		name, text := "gpt.tile", gptSource(t)
+		options := graph.Options{
+			Dims:  map[string]int64{"B": c.texts, "S": 1, "L": 1, "C": c.width, "H": c.width / 64, "F": 4 * c.width, "V": 50257, "P": 1024, "R": 256},
+			Types: map[string]lang.DType{"T": lang.BF16},
+		}
+		if c.llama {
+			name, text = "llama.tile", string(llama)
+			options = graph.Options{
+				Dims:   map[string]int64{"B": c.texts, "S": 1, "L": 1, "C": c.width, "KV": 8, "D": 64, "F": 4 * c.width, "V": 128256, "R": 1024},
+				Consts: map[string]lang.Literal{"H": {DType: lang.I32, Int: c.width / 64}},
+				Types:  map[string]lang.DType{"T": lang.BF16, "W": lang.BF16},
+			}
+		}
+		bound, after := launches(t, name, text, "forward", options)
+		within, others := 0, 0
+		for _, call := range bound.Calls {
+			name := call.Spec.Name()
+			if strings.HasPrefix(name, "layernorm > ") || strings.HasPrefix(name, "rmsnorm > ") {
+				within++
+			}
+			if name == "embedding" || name == "lookup" || name == "rotary_angles" || name == "head" {
+				others++
+			}
+		}
+		assert.Equal(t, c.within, within, "%d texts, %d wide: %s", c.texts, c.width, after["beside"])
+		assert.Equal(t, c.launches, len(bound.Calls)-others-1, "%d texts, %d wide: %s", c.texts, c.width, after["beside"]) // but for the last norm
+	}
+}
+
 // What is little to compute, as the sum of a few parts, is computed in each launch that reads it, of all or of none.
 func TestWhatIsLittleIsComputedByEachReader(t *testing.T) {
 	const head = `import "std/nn"
