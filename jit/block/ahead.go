@@ -170,15 +170,20 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 // as the rows are that a list names.
 func toldBefore(dims []DimAccess, loop *ir.Op) bool {
 	body := loop.Blocks[0]
-	inside := func(v *ir.Value) bool {
-		return slices.Contains(body.Params, v) || v.Def != nil && slices.Contains(body.Ops, v.Def)
+	before := func(v *ir.Value) bool {
+		return !slices.Contains(body.Params, v) && (v.Def == nil || !slices.Contains(body.Ops, v.Def))
 	}
+	return follows(dims, func(v *ir.Value) bool { return before(v) || ofStep(v, loop) }, before)
+}
+
+// follows reports an access whose places follow from what is known: scalars, and indices that are tiles.
+func follows(dims []DimAccess, scalar, index func(*ir.Value) bool) bool {
 	for _, d := range dims {
-		if d.Gather && inside(d.Index) {
+		if d.Gather && !index(d.Index) {
 			return false
 		}
 		for _, s := range d.Affine.Scalars {
-			if inside(s.Value) && !ofStep(s.Value, loop) {
+			if !scalar(s.Value) {
 				return false
 			}
 		}

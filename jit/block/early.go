@@ -187,17 +187,9 @@ func (p *Program) runsAhead(loop, load *ir.Op) bool {
 // knownBefore reports indices that need nothing of what a step computes; of a loop with copies, whose scalars are computed for those too, they may need where the step begins.
 func (p *Program) knownBefore(dims []DimAccess, loop *ir.Op, inside map[*ir.Value]bool) bool {
 	pipelined := p.Pipelines[loop] != nil
-	for _, d := range dims {
-		if d.Gather && (!pipelined || d.Index.Def == nil || inside[d.Index] && !p.ofPositions(d.Index, loop, inside)) {
-			return false
-		}
-		for _, s := range d.Affine.Scalars {
-			if inside[s.Value] && !(pipelined && ofStep(s.Value, loop)) {
-				return false
-			}
-		}
-	}
-	return true
+	scalar := func(v *ir.Value) bool { return !inside[v] || pipelined && ofStep(v, loop) }
+	index := func(v *ir.Value) bool { return pipelined && v.Def != nil && (!inside[v] || p.ofPositions(v, loop, inside)) }
+	return follows(dims, scalar, index)
 }
 
 // ofPositions reports an index that is computed wherever it is used, of nothing but positions and of what is known when the step begins.
