@@ -34,7 +34,7 @@ var ptxCodeFaults = []Fault{
 		Old: "delete(k.emitted, x) // the loop's body may be written again", New: "_ = x",
 		Note: "the last step of a loop takes what the one before loaded"},
 	{ID: "first-of-step", File: "jit/block/early.go", Class: "control",
-		Old: "if inside[s.Value] && !(pipelined && ofStep(s.Value, loop)) {\n				return false\n			}", New: "_ = s",
+		Old: `return !inside[v] || pipelined && ofStep(v, loop) }`, New: `return true }`,
 		Note: "a step loads first what its address is not computed of yet"},
 	{ID: "kept-part", File: ptx + "memory.go", Class: "shared", First: "jit TestSharedRowsAreReadOnce",
 		Old: `asm.Int(t.Held().Bytes(part))))`, New: `asm.Int(t.Held().Bytes(part-part))))`,
