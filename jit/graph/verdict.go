@@ -135,13 +135,17 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 		return errCut
 	case f.Role == spec.Sink && !other.elementwise:
 		return errExchange
-	case f.Role == spec.Source && other.heavy && f.Parts == nil && !(r.target.IsGPU() && !other.reduces && f.Groups == nil && r.readsOnce(before, f.Into)):
+	case f.Role == spec.Source && other.heavy && f.Parts == nil && (!r.target.IsGPU() || other.reduces || f.Groups != nil):
 		return errHeavy
 	}
 	key := pair{into, other, fmt.Sprint(f.Role, f.Into, f.From, f.How())}
 	v, ok := r.verdicts.known[key]
 	if !ok {
-		_, _, v.err = build.Kernel(s, r.target.Name)
+		if f.Role == spec.Source && other.heavy && f.Parts == nil && !r.readsOnce(before, f.Into) {
+			v.err = errHeavy
+		} else {
+			_, _, v.err = build.Kernel(s, r.target.Name)
+		}
 		if v.err == nil && f.Role == spec.Source {
 			v.err = r.pays(before, f)
 		}
