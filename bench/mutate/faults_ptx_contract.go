@@ -175,7 +175,7 @@ var ptxContractFaults = []Fault{
 	{ID: "pipeline-distance", File: "jit/block/schedule.go", Class: "pipeline",
 		Old: `{Do: StartCopies, Step: x.Ahead}`, New: `{Do: StartCopies, Step: x.Ahead - 1}`,
 		Note: "the stage of a step is filled with the step before's elements"},
-	{ID: "pipeline-inside-scalar", File: "jit/block/ahead.go", Class: "licm",
+	{ID: "pipeline-inside-scalar", File: "jit/block/ahead.go", Class: "licm", First: "jit/conformance@emu TestConformance",
 		Old: `func(v *ir.Value) bool { return before(v) || ofStep(v, loop) }, before)`, New: `func(*ir.Value) bool { return true }, before)`,
 		Note: "loads run ahead though their address is computed in the loop"},
 	{ID: "pipeline-stage-address", File: ptx + "pipeline.go", Class: "address",
