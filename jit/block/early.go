@@ -188,7 +188,9 @@ func (p *Program) runsAhead(loop, load *ir.Op) bool {
 func (p *Program) knownBefore(dims []DimAccess, loop *ir.Op, inside map[*ir.Value]bool) bool {
 	pipelined := p.Pipelines[loop] != nil
 	scalar := func(v *ir.Value) bool { return !inside[v] || pipelined && ofStep(v, loop) }
-	index := func(v *ir.Value) bool { return pipelined && v.Def != nil && (!inside[v] || p.ofPositions(v, loop, inside)) }
+	index := func(v *ir.Value) bool {
+		return pipelined && v.Def != nil && (!inside[v] || p.ofPositions(v, loop, inside))
+	}
 	return follows(dims, scalar, index)
 }
 
