@@ -131,7 +131,7 @@ var settings = []Setting{
 	{Name: "require", Takes: TakesMore, At: OnGraph, Written: "@require(\"model_type\" == \"gpt2\")",
 		Doc: "what must be so of a checkpoint's config.json"},
 	{Name: "name", Takes: TakesMore, At: OnField, Written: "@name(\"h.{i}.ln_1.weight\")",
-		Doc: "the tensor of a checkpoint that fills the field"},
+		Doc: "the tensor of a checkpoint that fills the field, or several that stand one behind the other"},
 	{Name: "transposed", Takes: TakesNothing, At: OnField, Written: "@transposed",
 		Doc: "the checkpoint's tensor has the two dimensions of the field in the other order"},
 	{Name: "scale", Takes: TakesMore, At: OnField, Written: "@scale(w)",
