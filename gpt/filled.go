@@ -60,7 +60,7 @@ func Fill(g *typed.Graph, ckpt *Checkpoint, device jit.Device, types map[string]
 		}
 		all[name] = n
 	}
-	f := &filler{ckpt: ckpt, device: device, dims: all, tied: map[string]string{}, stacks: map[string][]part{}}
+	f := &filler{ckpt: ckpt, device: device, dims: all, tied: map[string]string{}, stacks: map[string]stack{}}
 	filled := &Filled{Args: jit.Args{}, Dims: map[string]int64{}, Consts: from.consts, Types: map[string]lang.DType{}, filler: f}
 	if err := f.settleTypes(g, lang.F32, lang.Invalid, types); err != nil {
 		return nil, fmt.Errorf("graph %s: %w", g.Name, err)

@@ -79,7 +79,7 @@ func (m *Model) fill(o Options) error {
 		return fmt.Errorf("%s has no n_positions, no max_position_embeddings and no n_ctx: how long may a text be?", m.Checkpoint.Config.File())
 	}
 	m.scalars = from.scalars
-	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dims: from.dims, tied: map[string]string{}, stacks: map[string][]part{}}
+	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dims: from.dims, tied: map[string]string{}, stacks: map[string]stack{}}
 	f := m.filler
 	if name := batchDim(g); name != "" {
 		f.dims[name] = 1

@@ -84,10 +84,7 @@ func Random(name string, seed uint64) (*Checkpoint, error) {
 	default:
 		tok = bpe.NewBytes(ofGPT2)
 	}
-	text, tensors := n.config(tok.VocabSize(), positions), n.tensors(tok.VocabSize(), positions)
-	if n.llama != nil {
-		text, tensors = n.llamaConfig(tok.VocabSize(), positions), n.llamaTensors(tok.VocabSize())
-	}
+	text, tensors := n.shape(tok.VocabSize(), positions)
 	cfg, err := config.Parse("random "+name, text)
 	if err != nil {
 		return nil, err
@@ -112,6 +109,14 @@ func findNetwork(name string) (network, bool) {
 		}
 	}
 	return network{}, false
+}
+
+// shape is the text of a network's config.json, and its tensors without their data.
+func (n network) shape(vocabulary, positions int) (text []byte, tensors []safetensors.Tensor) {
+	if n.llama != nil {
+		return n.llamaConfig(vocabulary, positions), n.llamaTensors(vocabulary)
+	}
+	return n.config(vocabulary, positions), n.tensors(vocabulary, positions)
 }
 
 // config is the text of a GPT-2's config.json.

@@ -12,6 +12,12 @@ import (
 // This file has fields that are several tensors of a checkpoint, one behind the other along the first dimension, as `@name("q", "k", "v")` says: what
 // a checkpoint has as the matrices of three products of the same rows is that of one product then.
 
+// stack is a tensor, without its data, that is those of its parts one behind the other.
+type stack struct {
+	safetensors.Tensor
+	parts []part
+}
+
 // part is a tensor of a stack, whose elements stand there so many times.
 type part struct {
 	safetensors.Tensor
@@ -90,39 +96,40 @@ func (f *filler) stacked(parts []part) (safetensors.Tensor, error) {
 		}
 	}
 	t.Name = strings.Join(names, between)
-	f.stacks[t.Name] = parts
+	f.stacks[t.Name] = stack{t, parts}
 	return t, nil
 }
 
 // tensors are the names of the checkpoint's tensors that a wanted one is made of.
 func (f *filler) tensors(name string) []string {
-	if f.stacks[name] == nil {
+	of, stacked := f.stacks[name]
+	if !stacked {
 		return []string{name}
 	}
-	return strings.Split(name, between)
+	var names []string
+	for _, p := range of.parts {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // lookup gives a wanted tensor without its data.
 func (f *filler) lookup(name string) safetensors.Tensor {
-	parts := f.stacks[name]
-	if parts == nil {
-		t, _ := f.ckpt.Tensors.Lookup(name) // which check has found
-		return t
+	if of, stacked := f.stacks[name]; stacked {
+		return of.Tensor
 	}
-	t := safetensors.Tensor{Name: name, DType: parts[0].DType, Shape: slices.Clone(parts[0].Shape)}
-	for _, p := range parts[1:] {
-		t.Shape[0] += p.Shape[0]
-	}
+	t, _ := f.ckpt.Tensors.Lookup(name) // which check has found
 	return t
 }
 
 // read gives a wanted tensor with its data.
 func (f *filler) read(name string) (safetensors.Tensor, error) {
-	if f.stacks[name] == nil {
+	of, stacked := f.stacks[name]
+	if !stacked {
 		return f.ckpt.Tensors.Tensor(name)
 	}
-	t := f.lookup(name)
-	for _, p := range f.stacks[name] {
+	t := of.Tensor
+	for _, p := range of.parts {
 		one, err := f.ckpt.Tensors.Tensor(p.Name)
 		if err != nil {
 			return t, err

@@ -27,7 +27,7 @@ type filler struct {
 	// wanted are the tensors that the graph asks for, in its order, once checked.
 	wanted []wantedTensor
 	// stacks are the wanted tensors that are several of the checkpoint, by their names.
-	stacks map[string][]part
+	stacks map[string]stack
 	// tied are tensors of the checkpoint that the graph has no use for, since they are others that it asks for.
 	tied map[string]string
 	// ready are the weights on the device: two parameters may be one tensor.

@@ -98,8 +98,8 @@ func (r *rewriter) newClass(s *spec.Spec) *class {
 	return c
 }
 
-// readsOnce reports a launch that takes each element of a tensor in one place, where it has it to no product and for itself: what is
-// computed there instead is computed once.
+// readsOnce reports a launch that loads each element of a tensor once: in one place, in no loop, by the one block that has its position, and not as the factor of a
+// product. What is computed in the place of that load is computed once.
 func (r *rewriter) readsOnce(s *spec.Spec, place int) bool {
 	f, _, err := build.Kernel(s, r.target.Name)
 	if err != nil {
