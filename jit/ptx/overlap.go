@@ -20,7 +20,9 @@ import (
 //	if there is a next step, wait for its first operand, and start its first product
 //	wait for the last operand, and start the last product
 //
-// The steps of each phase of the loop are code of their own, which go on where those of the phase before end.
+// The steps of each phase of the loop are code of their own, which go on where those of the phase before end. What the last product multiplies in the last step
+// goes to registers that are the same for all phases, and the code behind, which starts that product, is there once: the assembler's time grows with the square of
+// the products that it sees, and the newer one's registers ran out (attention of 128 channels: 128 bytes a thread by ptxas 13.0).
 
 // overlapped is the code of such a loop.
 type overlapped struct {
@@ -35,13 +37,15 @@ type overlapped struct {
 	next, turn asm.Reg
 	// ready are the operands of products that are ready to start.
 	ready map[*block.Product]*wgmmaOperands
-	over  asm.Label
+	// packed is what the last product multiplies in the last step of the loop, by instruction, at ending, where all phases start it.
+	packed       [][]asm.Reg
+	ending, over asm.Label
 }
 
 // forwardsOverlapped emits the steps of a loop in order.
 func (k *kernel) forwardsOverlapped(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, hi asm.Reg) {
 	a := k.a
-	o := &overlapped{pipeline: stages, Overlap: stages.Overlap, k: k, carried: carried, position: position, hi: hi, ready: map[*block.Product]*wgmmaOperands{}, over: a.Label()}
+	o := &overlapped{pipeline: stages, Overlap: stages.Overlap, k: k, carried: carried, position: position, hi: hi, ready: map[*block.Product]*wgmmaOperands{}, ending: a.Label(), over: a.Label()}
 	o.scores = a.Regs(elem.ClassOf(o.First.MMA.Sum), o.First.Result.Regs())
 	o.next, o.turn = a.Reg(asm.B32), a.Reg(asm.B32)
 	end := hi
@@ -89,7 +93,7 @@ func (k *kernel) forwardsOverlapped(op *ir.Op, stages *pipeline, carried [][]asm
 		begin = o.emitStep(begin, false, nil)
 		k.leaveSteps()
 	}
-	a.Do("bra.uni", o.over)
+	o.end()
 	a.Place(nothing)
 	k.push(begin)
 	k.awaitLoads()
@@ -236,12 +240,48 @@ func (o *overlapped) emitStep(begin asm.Point, full bool, again func()) asm.Poin
 	return begin
 }
 
-// lastStep ends the last step of the loop.
+// lastStep goes from the last step of the loop to where all phases start its last product.
 func (o *overlapped) lastStep() {
-	for _, x := range o.Schedule.Last {
-		o.do(x)
+	k := o.k
+	if k.partial(o.Op.Axis) {
+		for _, x := range o.Schedule.Last {
+			if x.Do == block.AwaitCopies || x.Do == block.Wipe {
+				o.do(x)
+			}
+		}
 	}
-	o.k.a.Do("bra.uni", o.over)
+	x := o.ready[o.Last]
+	for i, regs := range x.frags {
+		if len(o.packed) == i {
+			o.packed = append(o.packed, k.a.Regs(asm.B32, len(regs)))
+		}
+		for j, r := range regs {
+			k.a.Move(o.packed[i][j], r)
+		}
+	}
+	x.release(k)
+	k.a.Do("bra.uni", o.ending)
+}
+
+// end starts the last product of the last step, and waits for it.
+func (o *overlapped) end() {
+	k, a := o.k, o.k.a
+	a.Place(o.ending)
+	k.push(a.Here())
+	for _, x := range o.Schedule.Last {
+		switch {
+		case x.Do == block.Wipe: // which the step has done that is not whole
+		case x.Do == block.StartProduct:
+			c := o.items[block.LastSet]
+			k.scope.tiles[c.Load.Result()] = []*sharedTile{o.at(c, o.ring.stage)}
+			o.ready[x.Product] = k.operandsBeside(x.Product, o.packed)
+			o.do(x)
+		default:
+			o.do(x)
+		}
+	}
+	k.pop()
+	a.Do("bra.uni", o.over)
 }
 
 // rescale changes what the last product adds to, in place.

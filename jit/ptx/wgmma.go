@@ -158,11 +158,8 @@ func (k *kernel) awaitWgmma(underWay int) { k.a.Do("wgmma.wait_group.sync.aligne
 
 // operandsOfWgmma makes the operands of a product ready, as far as its first group needs them.
 func (k *kernel) operandsOfWgmma(c *block.Product) *wgmmaOperands {
-	rows, columns := k.stage(c, c.A), k.stage(c, c.B)
-	if columns.tile == nil {
-		columns = staged{tile: k.operandTile(c, c.B)}
-	}
-	x := &wgmmaOperands{of: c, rows: rows, columns: columns, frags: make([][]asm.Reg, layout.Product(c.KReps)*layout.Product(c.MReps))}
+	rows := k.stage(c, c.A)
+	x := &wgmmaOperands{of: c, rows: rows, frags: make([][]asm.Reg, layout.Product(c.KReps)*layout.Product(c.MReps))}
 	switch {
 	case c.RowsInRegisters && c.MMA.InRegister == 0:
 		x.left = k.rowsAcross(c, rows.tile)
@@ -172,10 +169,25 @@ func (k *kernel) operandsOfWgmma(c *block.Product) *wgmmaOperands {
 		k.reading(rows.tile.buffer)
 		x.leftAt, x.tA = k.wgmmaOperand(c, c.A, rows.tile)
 	}
-	k.reading(columns.tile.buffer)
-	x.rightAt, x.tB = k.wgmmaOperand(c, c.B, columns.tile)
+	x.readColumns(k)
 	x.load(0)
 	return x
+}
+
+// operandsBeside are the operands of a product of one group whose rows are in registers, by instruction.
+func (k *kernel) operandsBeside(c *block.Product, rows [][]asm.Reg) *wgmmaOperands {
+	x := &wgmmaOperands{of: c, frags: rows}
+	x.readColumns(k)
+	return x
+}
+
+// readColumns finds the columns in shared memory.
+func (x *wgmmaOperands) readColumns(k *kernel) {
+	if x.columns = k.stage(x.of, x.of.B); x.columns.tile == nil {
+		x.columns = staged{tile: k.operandTile(x.of, x.of.B)}
+	}
+	k.reading(x.columns.tile.buffer)
+	x.rightAt, x.tB = k.wgmmaOperand(x.of, x.of.B, x.columns.tile)
 }
 
 // startWgmma starts a product of one group, which adds to out.
