@@ -58,7 +58,7 @@ func setMaxRegisters(d *decoder) {
 		}
 		p := &w.block.registers
 		if p.entry == 0 {
-			w.report(Registers, w.active, "has no effect: the kernel does not say how many registers it starts with: need .maxntid and .minnctapersm, or .maxnreg")
+			w.report(Registers, w.active, "has no effect: the kernel does not say how many registers it starts with: need .reqntid or .maxntid, and .minnctapersm, or .maxnreg")
 			return advance
 		}
 		have := p.byWarp[w.index]

@@ -79,7 +79,7 @@ func TestModule(t *testing.T) {
     .param .u64  x,
     .param .align 64 .b8 map_0[128]
 )
-.maxntid 64, 1, 1
+.reqntid 64, 1, 1
 .minnctapersm 1
 .reqnctapercluster 2, 1, 1
 {
@@ -92,7 +92,7 @@ $L7:
     bar.sync                     0;
 }
 `, a.Module(Kernel{About: []string{"about"}, Target: "sm_80", Name: "k", Shared: "arena", Params: []Param{{".u64", "x"}, {"", "map_0"}}, Threads: 64, Cluster: 2}, aside))
-	require.Contains(t, a.Module(Kernel{Target: "sm_80", Name: "k"}), ".visible .entry k(\n)\n.maxntid 0, 1, 1\n.minnctapersm 1\n{\n")
+	require.Contains(t, a.Module(Kernel{Target: "sm_80", Name: "k"}), ".visible .entry k(\n)\n.reqntid 0, 1, 1\n.minnctapersm 1\n{\n")
 }
 
 // kernel is a builder in the body of a kernel, which has a register of the entry section.

@@ -51,7 +51,9 @@ func (a *Builder) Module(k Kernel, sections ...Code) string {
 			fmt.Fprintf(&b, "\n    .param %-5s %s", p.Type, p.Name)
 		}
 	}
-	fmt.Fprintf(&b, "\n)\n.maxntid %d, 1, 1\n.minnctapersm %d\n", k.Threads, max(k.Occupancy, 1))
+	// Exactly so many threads, not at most: of a block whose shape the assembler knows, what all lanes of a warp have stays in uniform registers. With .maxntid ptxas
+	// 13.0 kept descriptors of wgmma in each thread's own, beside branches on a thread's number.
+	fmt.Fprintf(&b, "\n)\n.reqntid %d, 1, 1\n.minnctapersm %d\n", k.Threads, max(k.Occupancy, 1))
 	if k.Cluster > 1 {
 		fmt.Fprintf(&b, ".reqnctapercluster %d, 1, 1\n", k.Cluster)
 	}
