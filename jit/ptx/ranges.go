@@ -44,7 +44,7 @@ func (k *kernel) walkRanges(x *ir.Axis, visit func(r rangeAt)) (last asm.Reg) {
 		}
 	}
 	top, leave := a.Label(), a.Label()
-	a.Place(top)
+	a.PlaceRolled(top) // sixteen copies of it, of 64 ranges, were more than half of a grouped product's code, and of the assembler's time
 	var numbers, los, his []asm.Reg
 	lo, hi := x.Ranges.Lo, x.Ranges.Hi
 	sideBySide := lo != nil && hi != nil && lo.Tensor == hi.Tensor && lo.Plus+1 == hi.Plus
@@ -178,7 +178,7 @@ func (k *kernel) zeroOutside(x *ir.Axis, from asm.Reg, to asm.Number) {
 		thread := a.Op(asm.B32, "mad.lo.u32", a.Op(asm.B32, "mov.u32", asm.Block), asm.Int(k.Threads()), k.thread)
 		stride := a.Op(asm.B64, "mul.wide.u32", a.Op(asm.B32, "mov.u32", asm.Blocks), asm.Int(k.Threads()*unit))
 		a.Set(next, "add.u64", next, a.Op(asm.B64, "mul.wide.u32", thread, asm.Int(unit)))
-		a.Place(top)
+		a.PlaceRolled(top)
 		there := a.Op(asm.Pred, "setp.lt.u64", next, end)
 		switch zero := asm.Int(0); unit {
 		case 16:

@@ -67,6 +67,7 @@ func TestModule(t *testing.T) {
 	a, _ := kernel()
 	a.Require(81)
 	aside := Code{&Instr{Name: "ret"}, Label(7)}
+	a.PlaceRolled(Label(8))
 	a.Do("bar.sync", Int(0))
 	require.Equal(t, `// about
 .version 8.1
@@ -89,6 +90,8 @@ func TestModule(t *testing.T) {
 
     ret;
 $L7:
+$L8:
+    .pragma "nounroll";
     bar.sync                     0;
 }
 `, a.Module(Kernel{About: []string{"about"}, Target: "sm_80", Name: "k", Shared: "arena", Params: []Param{{".u64", "x"}, {"", "map_0"}}, Threads: 64, Cluster: 2}, aside))

@@ -81,6 +81,12 @@ func (a *Builder) Label() Label {
 // Place puts a label here.
 func (a *Builder) Place(l Label) { a.add(l) }
 
+// PlaceRolled puts a label here to which a loop goes back that the assembler is not to unroll: one that seldom runs, or that waits for memory.
+func (a *Builder) PlaceRolled(l Label) {
+	a.Place(l)
+	a.add(Pragma("nounroll"))
+}
+
 // Comment puts a comment here.
 func (a *Builder) Comment(format string, args ...any) { a.add(Comment(fmt.Sprintf(format, args...))) }
 

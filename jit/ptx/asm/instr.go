@@ -2,7 +2,7 @@ package asm
 
 import "strings"
 
-// Line is one line of code: an *Instr, a Label, a Comment or a Loc.
+// Line is one line of code: an *Instr, a Label, a Comment, a Pragma or a Loc.
 type Line interface {
 	line(b []byte) []byte
 }
@@ -22,6 +22,9 @@ type Instr struct {
 
 // Comment is a line for whoever reads the text.
 type Comment string
+
+// Pragma is a request to the assembler, about the loop that begins at the label before.
+type Pragma string
 
 // Loc names the place in the source of the instructions that follow.
 type Loc struct{ File, Row, Column int }

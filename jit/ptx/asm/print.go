@@ -69,6 +69,11 @@ func (c Comment) line(b []byte) []byte {
 	return append(b, '\n')
 }
 
+func (p Pragma) line(b []byte) []byte {
+	b = append(append(b, "    .pragma \""...), p...)
+	return append(b, "\";\n"...)
+}
+
 func (p Loc) line(b []byte) []byte {
 	b = append(b, "    .loc "...)
 	for i, n := range []int{p.File, p.Row, p.Column} {
