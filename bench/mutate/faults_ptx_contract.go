@@ -210,6 +210,14 @@ var ptxContractFaults = []Fault{
 	{ID: "wgmma-overlap-stage", File: "jit/block/ahead.go", Class: "wgmma", First: "jit/ptx TestWgmmaProducts",
 		Old: `c.Overlapped, x.Overlapped, x.Ahead = true, true, x.Stages-2`, New: `c.Overlapped, x.Overlapped = true, true`,
 		Note: "copies overwrite the stage that the product under way still reads"},
+	{ID: "wgmma-ending-rows", File: ptx + "overlap.go", Class: "wgmma", First: "jit/ptx TestOverlap",
+		Old: `k.a.Move(o.packed[i][j], r)`, New: `k.a.Move(o.packed[i][j], regs[0])`,
+		Note: "the last product of the last step multiplies some rows twice, and others not"},
+	{ID: "wgmma-ending-stage", File: ptx + "overlap.go", Class: "wgmma", First: "jit/ptx TestOverlap",
+		Old: `o.at(c, o.ring.stage)}
+			o.ready`, New: `o.at(c, o.next)}
+			o.ready`,
+		Note: "the last product of the last step reads another stage"},
 	{ID: "wgmma-finish", File: "jit/block/schedule.go", Class: "wgmma",
 		Old: "	if x.Overlapped {\n		s.End = []Act{{Do: AwaitProducts}}", New: "	if x.Overlapped {\n		s.End = nil",
 		Note: "the last product is not waited for"},
