@@ -211,8 +211,8 @@ var ptxContractFaults = []Fault{
 		Old: `c.Overlapped, x.Overlapped, x.Ahead = true, true, x.Stages-2`, New: `c.Overlapped, x.Overlapped = true, true`,
 		Note: "copies overwrite the stage that the product under way still reads"},
 	{ID: "wgmma-ending-rows", File: ptx + "overlap.go", Class: "wgmma", First: "jit/ptx TestOverlap",
-		Old: `k.a.Move(o.packed[i][j], r)`, New: `k.a.Move(o.packed[i][j], regs[0])`,
-		Note: "the last product of the last step multiplies some rows twice, and others not"},
+		Old: `k.a.Move(o.packed[i][j], r)`, New: `k.a.Move(o.packed[i][(j+1)%len(regs)], r)`,
+		Note: "the last product of the last step multiplies what lies elsewhere in its rows"},
 	{ID: "wgmma-ending-stage", File: ptx + "overlap.go", Class: "wgmma", First: "jit/ptx TestOverlap",
 		Old: `o.at(c, o.ring.stage)}
 			o.ready`, New: `o.at(c, o.next)}
