@@ -781,10 +781,12 @@ same in all blocks added (` + "`" + `y[i + n]` + "`" + `), or as the larger part
 		},
 		ErrInoutRead: {
 			Title: "an inout tensor read where another block may write",
-			Doc: `An inout tensor is read only at elements that the block itself writes: any other
-may have been written by another block already, or not yet. Lines of a formula that have
-different grids run one after the other, and cannot where one needs the tensor, through a
-` + "`" + `let` + "`" + `, from before an earlier line and something else from behind it.`,
+			Doc: `An inout tensor is read only at elements that the block itself writes, or that none
+writes: any other may have been written by another block already, or not yet. That none does
+must follow from the indices, as where a row is read up to ` + "`" + `start[b]` + "`" + ` and stored there.
+Lines of a formula that have different grids run one after the other, and cannot where one
+needs the tensor, through a ` + "`" + `let` + "`" + `, from before an earlier line and something else from
+behind it.`,
 			Fails: `kernel smooth(inout x: f32[N])
     grid i in N by B
 {

@@ -182,7 +182,7 @@ func markdown(all []Fault, kept map[string]Result, root string) string {
 	line("|---|---|---|---|")
 	for _, f := range all {
 		if r, why := standing(&f, kept, root); why == "" && r.Verdict == noticed {
-			line("| `%s` | %s | %s | %s |", f.ID, place(f, r), f.Note, r.By)
+			line("| `%s` | %s | %s | `%s` |", f.ID, place(f, r), f.Note, r.By)
 		}
 	}
 	return b.String()

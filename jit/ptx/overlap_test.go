@@ -50,7 +50,7 @@ func TestOverlap(t *testing.T) {
 		{Extents: map[string]int64{"i": 128, "j": 64}, Warps: 8, Stages: 3},
 	} {
 		for _, s := range [][2]int64{{1, 1}, {64, 64}, {70, 333}, {130, 130}, {200, 256}} {
-			t.Run(fmt.Sprint(e, s), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%v by %v warps, %v", e.Extents, e.Warps, s), func(t *testing.T) {
 				sizes := map[string]int64{"B": 2, "S": s[0], "P": s[1]}
 				e.Forms = map[string]int64{"overlap": 1, "phases": 1}
 				want := bitsOf(t, e, sizes)

@@ -48,7 +48,7 @@ func (b *Facts) races() {
 			if g := c.meet(r, r.area(), w.area()); g != nil {
 				b.Errorf(lang.ErrInoutRead, r.At, "the block reads elements of %s that a block at another position of %s may write", r.Param.Name, g.Name).
 					LabelAt(w.At, "written here").LabelAt(g.At, "blocks are told apart by %s", g.Name).
-					Help("read an inout tensor only at the elements that the block itself stores")
+					Help("read an inout tensor only at the elements that the block itself stores, or that no block does")
 				break
 			}
 		}
@@ -116,7 +116,8 @@ func (m mirror) other(s size.Size) size.Size {
 	})
 }
 
-// meet gives a grid axis by which two accesses are not told apart, nil when there is none.
+// meet gives a grid axis by which two accesses are not told apart, nil when there is none. Of blocks that no axis tells apart it is enough that one access ends where the other
+// begins: reads of a cache up to a position that all blocks of a row load end before the store at that position.
 func (b *Facts) meet(p mirror, x, y area) *typed.Axis {
 	var left []*typed.Axis
 	for _, g := range b.Kernel.Axes {
@@ -128,12 +129,12 @@ func (b *Facts) meet(p mirror, x, y area) *typed.Axis {
 		}
 	}
 	p.same = map[*size.Symbol]bool{}
-	for d := range x {
-		if u, v := x[d], y[d]; u.known && v.known && p.disjoint(u, run{true, p.other(v.from), v.reach}) {
-			return nil // in two places, whatever the blocks
-		}
-	}
 	for len(left) > 0 {
+		for d := range x {
+			if u, v := x[d], y[d]; u.known && v.known && p.disjoint(u, run{true, p.other(v.from), v.reach}) {
+				return nil
+			}
+		}
 		i := slices.IndexFunc(left, func(g *typed.Axis) bool { return b.apart(p, g, x, y) })
 		if i < 0 {
 			return left[0]
