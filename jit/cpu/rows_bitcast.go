@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"unsafe"
 
 	"tilec/lang"
 )
@@ -13,16 +14,21 @@ func bitcast(from, to lang.DType) row {
 		return bitsOfFloat(from)
 	}
 	switch to {
-	case lang.F64:
-		return castRow(math.Float64frombits)
-	case lang.F32:
-		return castRow(math.Float32frombits)
+	case lang.F64, lang.F32:
+		return sameBits(to.Size())
 	case lang.BF16:
 		return castRow(lang.BF16Value)
 	case lang.F16:
 		return castRow(halfValue)
 	}
 	return castRow(func(b uint8) float32 { return float32(to.FloatValue(uint64(b))) })
+}
+
+// sameBits copies elements of so many bytes.
+func sameBits(size int) row {
+	return func(d, a, _, _ unsafe.Pointer, n int) {
+		copy(unsafe.Slice((*byte)(d), size*n), unsafe.Slice((*byte)(a), size*n))
+	}
 }
 
 // bitsOfFloat finds the row that gives the bits of a float type: NaN has the same always. Narrow floats are held as float32.
