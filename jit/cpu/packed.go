@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -20,13 +19,12 @@ func packedWord(d lang.DType, base unsafe.Pointer, i int) (word *uint32, up int)
 }
 
 // f4Pairs are the two floats of four bits that a byte has.
-var f4Pairs = sync.OnceValue(func() *[256][2]float32 {
-	pairs := new([256][2]float32)
+var f4Pairs = func() (pairs [256][2]float32) {
 	for b := range pairs {
 		pairs[b] = [2]float32{float32(lang.F4E2M1.FloatValue(uint64(b & 15))), float32(lang.F4E2M1.FloatValue(uint64(b >> 4)))}
 	}
 	return pairs
-})
+}()
 
 // unpack fills the box in a tile's buffer with elements of a tensor from the element first on.
 func (b *box) unpack(d lang.DType, tile, base unsafe.Pointer, first int) {
@@ -34,13 +32,13 @@ func (b *box) unpack(d lang.DType, tile, base unsafe.Pointer, first int) {
 	for code := range 1 << d.Bits() {
 		values[code] = float32(d.FloatValue(uint64(code)))
 	}
-	field, pairs := uint32(1)<<d.Bits()-1, f4Pairs()
+	field := uint32(1)<<d.Bits() - 1
 	b.eachRun(func(dst, src, ds, ss, n int) {
 		for i := 0; i < n; {
 			word, up := packedWord(d, base, first+src+i*ss)
 			if d == lang.F4E2M1 && ss == 1 && ds == 1 && up == 0 && n-i >= 8 { // a whole word of neighbours
 				w, to := atomic.LoadUint32(word), (*[4][2]float32)(unsafe.Add(tile, 4*(dst+i)))
-				to[0], to[1], to[2], to[3] = pairs[w&255], pairs[w>>8&255], pairs[w>>16&255], pairs[w>>24]
+				to[0], to[1], to[2], to[3] = f4Pairs[w&255], f4Pairs[w>>8&255], f4Pairs[w>>16&255], f4Pairs[w>>24]
 				i += 8
 				continue
 			}
