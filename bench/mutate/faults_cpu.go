@@ -4,6 +4,9 @@ const cpu = "jit/cpu/"
 
 // cpuFaults are in the CPU backend, which is the reference of the others.
 var cpuFaults = []Fault{
+	{ID: "cpu-f4-word", File: cpu + "packed.go", Class: "cpu", First: "jit/conformance TestConformance",
+		Old: `f4Pairs[w>>16&255], f4Pairs[w>>24]`, New: `f4Pairs[w>>24], f4Pairs[w>>16&255]`,
+		Note: "the last four floats of a word of four-bit ones come in another order"},
 	{ID: "cpu-argmax-start", File: cpu + "reduce.go", Class: "cpu",
 		Old: `d[j] = int32(start + at)`, New: `d[j] = int32(at)`,
 		Note: "positions count from the chunk's start"},

@@ -269,16 +269,15 @@ func (o *overlapped) end() {
 	a.Place(o.ending)
 	k.push(a.Here())
 	for _, x := range o.Schedule.Last {
-		switch {
-		case x.Do == block.Wipe: // which the step has done that is not whole
-		case x.Do == block.StartProduct:
+		if x.Do == block.Wipe { // which the step has done that is not whole
+			continue
+		}
+		if x.Do == block.StartProduct {
 			c := o.items[block.LastSet]
 			k.scope.tiles[c.Load.Result()] = []*sharedTile{o.at(c, o.ring.stage)}
 			o.ready[x.Product] = k.operandsBeside(x.Product, o.packed)
-			o.do(x)
-		default:
-			o.do(x)
 		}
+		o.do(x)
 	}
 	k.pop()
 	a.Do("bra.uni", o.over)

@@ -44,7 +44,7 @@ func (k *kernel) walkRanges(x *ir.Axis, visit func(r rangeAt)) (last asm.Reg) {
 		}
 	}
 	top, leave := a.Label(), a.Label()
-	a.PlaceRolled(top) // sixteen copies of it, of 64 ranges, were more than half of a grouped product's code, and of the assembler's time
+	a.PlaceRolled(top) // sixteen copies of it, of 64 ranges, were more than half of a grouped product's code
 	var numbers, los, his []asm.Reg
 	lo, hi := x.Ranges.Lo, x.Ranges.Hi
 	sideBySide := lo != nil && hi != nil && lo.Tensor == hi.Tensor && lo.Plus+1 == hi.Plus
