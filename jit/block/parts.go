@@ -431,6 +431,7 @@ func (t *text) product(c *Product, op *ir.Op) {
 	t.flag("stepwise", &c.Stepwise)
 	t.flag("rows_in_registers", &c.RowsInRegisters)
 	unless(t, "groups", &c.Groups, 1)
+	unless(t, "passes", &c.Passes, 1)
 	unless(t, "parts", &c.Parts, 1)
 	unless(t, "chains", &c.Chains, 1)
 	digits := by != byThreads

@@ -39,6 +39,8 @@ type Product struct {
 	RowsInRegisters bool
 	// Groups is how many parts of a step's instructions are waited for one by one, each while the next is under way.
 	Groups int
+	// Passes is how often the code of a step's instructions is run, each time for a part of the depth; 1 where each instruction has its own.
+	Passes int
 	// Stepwise: each step of the loop around it has a sum of its own, which is added to those of the steps before.
 	Stepwise bool
 	// Overlapped: the product is waited for in the next step of the loop around it.

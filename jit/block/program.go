@@ -158,6 +158,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		p.runAhead()
 	}
 	p.groupSteps()
+	p.rollSteps()
 	p.divide()
 	p.copyRows()
 	p.grid()

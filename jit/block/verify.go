@@ -114,6 +114,8 @@ func (p *Program) verifyProducts() error {
 			err = fmt.Errorf("nothing says how %s is computed", ValueName(op.Result()))
 		} else if why := p.verifyProduct(c); why != nil {
 			err = fmt.Errorf("the product %s: %w", ValueName(op.Result()), why)
+		} else if c.Passes != 1 && !c.rolls(c.Passes) {
+			err = fmt.Errorf("the product %s: its steps are no %d passes through the same code", ValueName(op.Result()), c.Passes)
 		}
 		return err == nil
 	})

@@ -42,26 +42,19 @@ func (k *kernel) descriptor(t *sharedTile, at asm.Number) func(bytes int) asm.Re
 // wgmmaOperand gives the descriptors of an operand in shared memory, by depth step
 // and repetition of rows, and whether its depth is not the contiguous axis.
 func (k *kernel) wgmmaOperand(c *block.Product, arg int, t *sharedTile) (at func(step, rep int) asm.Reg, trans int) {
-	width := t.Width()
-	panel := t.Bytes() / t.RowBytes() * width
 	var group asm.Number = asm.Int(0)
 	groups := k.Warps / 4
 	if arg == c.A && groups > 1 {
 		group = k.a.Once("warpgroup", func() asm.Reg { return k.ofWarp(k.a.Op(asm.B32, "shr.u32", k.tid, asm.Int(7))) })
 	}
 	deep := t.Contiguous() == c.K[0]
-	tile := 64 * width // bytes from 64 rows to the next
+	tile := 64 * t.Width() // bytes from 64 rows to the next
 	if !deep {
-		trans, tile = 1, panel // a panel holds 64 rows
+		trans, tile = 1, t.BytesOfPanel() // which holds 64 rows
 	}
 	descriptors := k.descriptor(t, k.a.Mul(group, tile))
 	return func(step, rep int) asm.Reg {
-		bytes := 32 * step // along the depth
-		if deep {
-			bytes = bytes/width*panel + bytes%width
-		} else {
-			bytes = c.MMA.Depth * step * width
-		}
+		bytes := c.AlongDepth(&t.Tile, step)
 		if arg == c.A {
 			bytes += rep * groups * tile
 		}
@@ -83,6 +76,12 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 		out = k.wgmmaAccumulator(c, acc, c.Op.Code == lang.OpDot)
 	}
 	x := k.operandsOfWgmma(c)
+	if c.Passes > 1 {
+		k.startPasses(c, x, out)
+		k.awaitWgmma(c.Passes)
+		x.release(k)
+		return out
+	}
 	for group := range c.Groups {
 		// What is widened takes longer to be at hand than one group is under way. Beside two of them, one of which may be the last of the step before, a third has registers of its own.
 		early := c.Op.Mixed() && c.Groups > 2
@@ -123,11 +122,11 @@ type wgmmaOperands struct {
 	tA, tB int
 }
 
-// group is from and up to which instruction a group of a step's goes, and reps how many of them have the same depth.
+// group is from and up to which instruction a group of a step's goes, where there are passes that of the first, and reps how many of them have the same depth.
 func (x *wgmmaOperands) group(n int) (from, to, reps int) {
 	reps = layout.Product(x.of.MReps)
-	all := layout.Product(x.of.KReps) * reps
-	return n * all / x.of.Groups, (n + 1) * all / x.of.Groups, reps
+	all, groups := layout.Product(x.of.KReps)*reps, x.of.Groups*x.of.Passes
+	return n * all / groups, (n + 1) * all / groups, reps
 }
 
 // load makes a group's operands in registers and all of its descriptors ready.
@@ -197,42 +196,83 @@ func (k *kernel) startWgmma(c *block.Product, x *wgmmaOperands, out []asm.Reg) {
 
 // startGroup starts the instructions of a group, whose operands are ready.
 func (k *kernel) startGroup(c *block.Product, x *wgmmaOperands, out []asm.Reg, group int) {
+	fresh := c.Op.Code == lang.OpDot || c.Stepwise
+	multiply := k.wgmma(c, x, out)
+	k.a.Do("wgmma.fence.sync.aligned")
+	from, to, reps := x.group(group)
+	for at := from; at < to; at++ {
+		s, i := at/reps, at%reps
+		rows := asm.Operand(asm.List(x.frags[at]))
+		if x.leftAt != nil {
+			rows = x.leftAt(s, i)
+		}
+		multiply(i, rows, x.rightAt(s, 0), !fresh || s > 0)
+	}
+	k.a.Do("wgmma.commit_group.sync.aligned")
+}
+
+// startPasses starts a product by a loop of which each pass is a group.
+func (k *kernel) startPasses(c *block.Product, x *wgmmaOperands, out []asm.Reg) {
+	a := k.a
+	_, to, reps := x.group(0)
+	each := to / reps
+	type operand struct {
+		at asm.Reg
+		// by is what the descriptor counts on from pass to pass, for which its low half has room.
+		by int
+	}
+	first := func(t *sharedTile, descriptor asm.Reg) operand {
+		at := a.Reg(asm.B64)
+		a.Move(at, descriptor)
+		return operand{at, c.AlongDepth(&t.Tile, each) / 16}
+	}
+	var rows, columns []operand
+	for s := range each {
+		for i := range reps {
+			rows = append(rows, first(x.rows.tile, x.leftAt(s, i)))
+		}
+		columns = append(columns, first(x.columns.tile, x.rightAt(s, 0)))
+	}
+	multiply := k.wgmma(c, x, out)
+	pass, top := a.Reg(asm.B32), a.Label()
+	a.Set(pass, "mov.b32", asm.Int(0))
+	a.PlaceRolled(top)
+	a.Do("wgmma.fence.sync.aligned")
+	for at := range to {
+		multiply(at%reps, rows[at].at, columns[at/reps].at, true)
+	}
+	a.Do("wgmma.commit_group.sync.aligned")
+	for _, o := range append(rows, columns...) {
+		a.Set(o.at, "add.s64", o.at, asm.Int(o.by))
+	}
+	a.Set(pass, "add.s32", pass, asm.Int(1))
+	a.If(a.Op(asm.Pred, "setp.lt.s32", pass, asm.Int(c.Passes))).Do("bra.uni", top)
+}
+
+// wgmma gives what emits an instruction of a product for a repetition of its rows, whose sum begins anew or is kept.
+func (k *kernel) wgmma(c *block.Product, x *wgmmaOperands, out []asm.Reg) func(rep int, rows asm.Operand, columns asm.Reg, kept bool) {
 	a := k.a
 	n := 8 * layout.Product(c.NReps)
 	if c.MMA.Elements[0] != c.MMA.Elements[1] {
 		a.Require(84)
 	}
 	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s", n, c.MMA.Depth, operandTypes(c.MMA))
-	fresh := c.Op.Code == lang.OpDot || c.Stepwise
 	// Products of floats can be negated, which these are not, and operands of 16 bits transposed.
-	immediates := func(transposed ...asm.Operand) []asm.Operand {
-		switch {
-		case c.MMA.Sum != lang.F32:
-			return nil
-		case c.MMA.InRegister != 1:
-			transposed = nil
-		}
-		return append([]asm.Operand{asm.Int(1), asm.Int(1)}, transposed...)
-	}
-	yes, no := k.a.Calc(asm.Pred, "mov.pred", asm.Int(1)), k.a.Calc(asm.Pred, "mov.pred", asm.Int(0))
-	a.Do("wgmma.fence.sync.aligned")
-	from, to, reps := x.group(group)
-	for at := from; at < to; at++ {
-		s, i := at/reps, at%reps
-		keep := yes
-		if fresh && s == 0 {
-			keep = no
-		}
-		d := asm.List(out[i*n/2 : (i+1)*n/2])
-		if x.leftAt != nil {
-			operands := []asm.Operand{x.leftAt(s, i), x.rightAt(s, 0), keep}
-			a.Set(d, name, append(operands, immediates(asm.Int(x.tA), asm.Int(x.tB))...)...)
-		} else {
-			operands := []asm.Operand{asm.List(x.frags[at]), x.rightAt(s, 0), keep}
-			a.Set(d, name, append(operands, immediates(asm.Int(x.tB))...)...)
+	var immediates []asm.Operand
+	if c.MMA.Sum == lang.F32 {
+		immediates = []asm.Operand{asm.Int(1), asm.Int(1)}
+		if c.MMA.InRegister == 1 {
+			if x.leftAt != nil {
+				immediates = append(immediates, asm.Int(x.tA))
+			}
+			immediates = append(immediates, asm.Int(x.tB))
 		}
 	}
-	a.Do("wgmma.commit_group.sync.aligned")
+	keep := map[bool]asm.Reg{true: a.Calc(asm.Pred, "mov.pred", asm.Int(1)), false: a.Calc(asm.Pred, "mov.pred", asm.Int(0))}
+	return func(rep int, rows asm.Operand, columns asm.Reg, kept bool) {
+		d := asm.List(out[rep*n/2 : (rep+1)*n/2])
+		a.Set(d, name, append([]asm.Operand{rows, columns, keep[kept]}, immediates...)...)
+	}
 }
 
 // rowsAcross loads rows from a tile across which the depth lies, in pairs of neighbours.

@@ -124,6 +124,33 @@ func TestWgmmaProducts(t *testing.T) {
 	}
 }
 
+// What the next step waits for, with both operands in shared memory, has the instructions once of what lies alike: all of a panel, or the whole depth where
+// that is not contiguous. Others have each of their own.
+func TestPasses(t *testing.T) {
+	for _, c := range []struct {
+		d                    string
+		transposed           bool
+		rows, depth          int64
+		stages, instructions int
+	}{
+		{"bf16", true, 64, 64, 3, 1},
+		{"bf16", true, 128, 64, 3, 2}, // twice 64 rows
+		{"bf16", true, 64, 128, 3, 4}, // two panels
+		{"bf16", false, 64, 64, 3, 1},
+		{"bf16", false, 64, 128, 3, 4}, // the rows have two panels
+		{"i8", true, 64, 64, 3, 1},
+		{"f32", true, 64, 32, 3, 1},
+		{"bf16", true, 64, 64, 2, 4}, // waited for in its own step
+		{"f32", false, 64, 32, 3, 4}, // rows in registers
+	} {
+		p := plan.Plan{Extents: map[string]int64{"i": c.rows, "j": 64, "k": c.depth}, Warps: 4, Stages: c.stages, Wgmma: block.WgmmaAlways}
+		d, _ := lang.ParseDType(c.d)
+		m := compile(t, aligned(parse(t, productText(c.d, d.Accumulator().String(), "", c.transposed))), &p, "sm_90a")
+		const codes = 2 // of whole steps, and of the last one
+		require.Equal(t, codes*c.instructions, strings.Count(m.Text, "wgmma.mma_async"), "%v", c)
+	}
+}
+
 // Rows that come to registers from a tile across which the depth lies share no banks, those of f32, and leave in whole sectors.
 func TestRowsAcrossAreReadAtFullRate(t *testing.T) {
 	for _, c := range []struct {

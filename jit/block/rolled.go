@@ -1,0 +1,51 @@
+package block
+
+import "tilec/jit/layout"
+
+// This file makes loops of the steps of products by wgmma. The time in which the assembler makes a kernel grows faster than the instructions of wgmma that it sees, so those that
+// differ in the place of their operands alone are there once.
+
+// rollSteps decides which products run the same code for several parts of a step, in as many passes as there can be.
+func (p *Program) rollSteps() {
+	for _, c := range p.Products {
+		c.Passes = 1
+		for n := layout.Product(c.KReps); n > 1; n-- {
+			if c.rolls(n) {
+				c.Passes = n
+				break
+			}
+		}
+	}
+}
+
+// rolls reports a product whose steps can be so many passes. The next step waits for it, so that nothing in the loop around reads the sums, and both operands are in shared
+// memory, where those of a pass lie as far behind those of the one before as everywhere.
+func (c *Product) rolls(passes int) bool {
+	steps := layout.Product(c.KReps)
+	if !c.Overlapped || c.RowsInRegisters || passes < 1 || steps%passes != 0 {
+		return false
+	}
+	each := steps / passes
+	for _, t := range c.Tiles {
+		for step := each; step < steps; step++ {
+			if c.AlongDepth(t, step) != c.AlongDepth(t, step-each)+c.AlongDepth(t, each) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// AlongDepth is how many bytes behind the first one's the elements of an instruction of a step lie that wgmma reads of a tile of an operand in shared memory.
+func (c *Product) AlongDepth(t *Tile, step int) int {
+	width := t.Width()
+	if t.Contiguous() != c.K[0] {
+		return c.MMA.Depth * step * width
+	}
+	const instruction = 32 // bytes of a row or column
+	bytes := instruction * step
+	return bytes/width*t.BytesOfPanel() + bytes%width
+}
+
+// BytesOfPanel is what a panel takes of a tile.
+func (t *Tile) BytesOfPanel() int { return t.Bytes() / t.RowBytes() * t.Width() }
