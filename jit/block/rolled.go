@@ -5,11 +5,15 @@ import "tilec/jit/layout"
 // This file makes loops of the steps of products by wgmma. The time in which the assembler makes a kernel grows faster than the instructions of wgmma that it sees, so those that
 // differ in the place of their operands alone are there once.
 
+// mostWritten is how many instructions of a step are written one behind the other in any case: so few are assembled soon, and small products take up to 1.06 of their time
+// in passes (an H200, 1024 cubed by 64 rows a warpgroup; others as long as without).
+const mostWritten = 4
+
 // rollSteps decides which products run the same code for several parts of a step, in as many passes as there can be.
 func (p *Program) rollSteps() {
 	for _, c := range p.Products {
 		c.Passes = 1
-		for n := layout.Product(c.KReps); n > 1; n-- {
+		for n := layout.Product(c.KReps); n > 1 && c.instructions() > mostWritten; n-- {
 			if c.rolls(n) {
 				c.Passes = n
 				break

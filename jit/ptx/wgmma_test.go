@@ -124,8 +124,8 @@ func TestWgmmaProducts(t *testing.T) {
 	}
 }
 
-// What the next step waits for, with both operands in shared memory, has the instructions once of what lies alike: all of a panel, or the whole depth where
-// that is not contiguous. Others have each of their own.
+// Of more than four instructions, what the next step waits for, with both operands in shared memory, has those once that lie alike: all of a panel, or the whole
+// depth where that is not contiguous. Others have each of their own.
 func TestPasses(t *testing.T) {
 	for _, c := range []struct {
 		d                    string
@@ -133,15 +133,16 @@ func TestPasses(t *testing.T) {
 		rows, depth          int64
 		stages, instructions int
 	}{
-		{"bf16", true, 64, 64, 3, 1},
-		{"bf16", true, 128, 64, 3, 2}, // twice 64 rows
+		{"bf16", true, 64, 64, 3, 4}, // few
+		{"bf16", true, 128, 64, 3, 2},
 		{"bf16", true, 64, 128, 3, 4}, // two panels
-		{"bf16", false, 64, 64, 3, 1},
+		{"bf16", true, 128, 128, 3, 8},
+		{"bf16", false, 128, 64, 3, 2},
 		{"bf16", false, 64, 128, 3, 4}, // the rows have two panels
-		{"i8", true, 64, 64, 3, 1},
-		{"f32", true, 64, 32, 3, 1},
-		{"bf16", true, 64, 64, 2, 4}, // waited for in its own step
-		{"f32", false, 64, 32, 3, 4}, // rows in registers
+		{"i8", true, 192, 64, 3, 3},
+		{"f32", true, 128, 32, 3, 2},
+		{"bf16", true, 128, 64, 2, 8}, // waited for in its own step
+		{"f32", false, 128, 32, 3, 4}, // rows in registers: 64 of them
 	} {
 		p := plan.Plan{Extents: map[string]int64{"i": c.rows, "j": 64, "k": c.depth}, Warps: 4, Stages: c.stages, Wgmma: block.WgmmaAlways}
 		d, _ := lang.ParseDType(c.d)
