@@ -65,8 +65,8 @@ func (s sizes) String() string {
 }
 
 // of is a workload of a kernel whose dimensions have these one-letter names, in this order.
-func of(family, kernel string, d lang.DType, dims string, n ...int64) Workload {
-	w := Workload{Name: fmt.Sprintf("%s %s %s", kernel, d, sizes(n)), Kernel: kernel, Family: family, DType: d.String(), Sizes: map[string]int64{}}
+func of(family, kernel string, d lang.DType, dims string, n ...int64) *Workload {
+	w := &Workload{Name: fmt.Sprintf("%s %s %s", kernel, d, sizes(n)), Kernel: kernel, Family: family, DType: d.String(), Sizes: map[string]int64{}}
 	for i, name := range dims {
 		w.Sizes[string(name)] = n[i]
 	}
@@ -74,7 +74,7 @@ func of(family, kernel string, d lang.DType, dims string, n ...int64) Workload {
 }
 
 // elements is what the bytes of a workload are: so many elements of its own type.
-func (w Workload) elements(n ...int64) Workload {
+func (w *Workload) elements(n ...int64) *Workload {
 	for _, e := range n {
 		w.Bytes += float64(w.Type().Bytes(e))
 	}
@@ -82,13 +82,13 @@ func (w Workload) elements(n ...int64) Workload {
 }
 
 // bytes adds bytes of other types.
-func (w Workload) bytes(n int64) Workload {
+func (w *Workload) bytes(n int64) *Workload {
 	w.Bytes += float64(n)
 	return w
 }
 
 // products adds the work of so many multiplications with an addition each.
-func (w Workload) products(n ...int64) Workload {
+func (w *Workload) products(n ...int64) *Workload {
 	f := 2.0
 	for _, e := range n {
 		f *= float64(e)
@@ -97,7 +97,7 @@ func (w Workload) products(n ...int64) Workload {
 	return w
 }
 
-func (w Workload) integers(name string, v Integers) Workload {
+func (w *Workload) integers(name string, v Integers) *Workload {
 	w.Integers = maps.Clone(w.Integers)
 	if w.Integers == nil {
 		w.Integers = map[string]Integers{}
@@ -106,7 +106,7 @@ func (w Workload) integers(name string, v Integers) Workload {
 	return w
 }
 
-func (w Workload) pinned(pins ...any) Workload {
+func (w *Workload) pinned(pins ...any) *Workload {
 	w.Pins = map[string]int64{}
 	for i := 0; i < len(pins); i += 2 {
 		name, value := pins[i].(string), int64(pins[i+1].(int))
@@ -117,7 +117,7 @@ func (w Workload) pinned(pins ...any) Workload {
 }
 
 // linear is [M, K] times [K, N]. The head gives f32 whatever its operands are.
-func linear(family, kernel string, d lang.DType, m, k, n int64) Workload {
+func linear(family, kernel string, d lang.DType, m, k, n int64) *Workload {
 	w := of(family, kernel, d, "MKN", m, k, n).products(m, k, n).elements(m*k, k*n)
 	if kernel == "head" {
 		return w.bytes(4 * m * n)
@@ -126,12 +126,12 @@ func linear(family, kernel string, d lang.DType, m, k, n int64) Workload {
 }
 
 // rowwise reads and writes [M, N] once.
-func rowwise(family, kernel string, d lang.DType, m, n int64) Workload {
+func rowwise(family, kernel string, d lang.DType, m, n int64) *Workload {
 	return of(family, kernel, d, "MN", m, n).elements(2 * m * n)
 }
 
 // attention is causal, over a whole prompt; its work counts half the square.
-func attention(family string, d lang.DType, b, h, s, c int64) Workload {
+func attention(family string, d lang.DType, b, h, s, c int64) *Workload {
 	w := of(family, "attention", d, "BHSD", b, h, s, c)
 	w.Sizes["P"] = s
 	w.Scalars = map[string]float64{"scale": 1 / math.Sqrt(float64(c))}
@@ -163,11 +163,15 @@ const (
 // Workloads lists all, those that matter most to a language model first, so
 // that a run that is cut short has them.
 func Workloads() []Workload {
-	return slices.Concat(language(), shapes(), convolutions(), places(), kernelBench(), roofline(), tiles())
+	var all []Workload
+	for _, w := range slices.Concat(language(), shapes(), convolutions(), places(), kernelBench(), roofline(), tiles()) {
+		all = append(all, *w)
+	}
+	return all
 }
 
 // language is what a language model computes.
-func language() (all []Workload) {
+func language() (all []*Workload) {
 	layers := [][2]int64{{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}, {1024, 4096}, {4096, 1024}}
 	both := []lang.DType{lang.BF16, lang.F32}
 	for _, m := range []int64{8192, 1024, 256} {
@@ -240,7 +244,7 @@ func language() (all []Workload) {
 }
 
 // shapes are products of squares and of odd sizes.
-func shapes() (all []Workload) {
+func shapes() (all []*Workload) {
 	for _, n := range [][3]int64{{1024, 1024, 1024}, {8192, 8192, 8192}, {8205, 2949, 5921}, {4097, 4095, 4099}, {208, 416, 304}, {1000, 1000, 1000}} {
 		all = append(all, linear(familyProducts, "linear", lang.BF16, n[0], n[1], n[2]), linear(familyTF32, "linear", lang.F32, n[0], n[1], n[2]))
 	}
@@ -248,7 +252,7 @@ func shapes() (all []Workload) {
 }
 
 // convolutions are written as formulas, of channels first and last.
-func convolutions() (all []Workload) {
+func convolutions() (all []*Workload) {
 	for _, d := range []lang.DType{lang.BF16, lang.F32} {
 		for _, s := range [][4]int64{{32, 64, 56, 64}, {16, 256, 14, 256}, {8, 128, 28, 128}} {
 			b, c, h, o := s[0], s[1], s[2], s[3]
@@ -275,8 +279,8 @@ func convolutions() (all []Workload) {
 }
 
 // places are what moves, orders and counts, in three sizes each.
-func places() (all []Workload) {
-	add := func(w ...Workload) { all = append(all, w...) }
+func places() (all []*Workload) {
+	add := func(w ...*Workload) { all = append(all, w...) }
 	for _, s := range [][2]int64{{256, 50257}, {64, 128256}, {4096, 4096}} {
 		add(of(familyOthers, "top50", lang.F32, "MN", s[0], s[1]).elements(s[0]*s[1], 2*50*s[0]))
 	}
@@ -328,8 +332,8 @@ func places() (all []Workload) {
 }
 
 // kernelBench is the families of KernelBench's levels 1 and 2 that are not among the others.
-func kernelBench() (all []Workload) {
-	add := func(w ...Workload) { all = append(all, w...) }
+func kernelBench() (all []*Workload) {
+	add := func(w ...*Workload) { all = append(all, w...) }
 	for _, kernel := range []string{"relu_of", "sigmoid_of", "tanh_of", "softplus_of"} {
 		add(rowwise(familyBench, kernel, lang.F32, 16384, 4096))
 	}
@@ -361,7 +365,7 @@ func kernelBench() (all []Workload) {
 }
 
 // grouped is a product in groups of rows, as many as experts, equal or as unequal as the odd numbers are.
-func grouped(m, experts, k, n int64, unequal bool) Workload {
+func grouped(m, experts, k, n int64, unequal bool) *Workload {
 	w := of(familyBench, "grouped_linear", lang.BF16, "MEKN", m, experts, k, n).products(m, k, n).elements(m*k, experts*k*n, m*n)
 	first := Integers{Step: m / experts}
 	if unequal {
@@ -372,8 +376,8 @@ func grouped(m, experts, k, n int64, unequal bool) Workload {
 }
 
 // roofline are the pairs of a chapter on the roofline: what memory bounds beside what arithmetic does.
-func roofline() (all []Workload) {
-	add := func(w ...Workload) { all = append(all, w...) }
+func roofline() (all []*Workload) {
+	add := func(w ...*Workload) { all = append(all, w...) }
 	add(linear(familyRoofline, "linear", lang.F32, 1, 8192, 8192), linear(familyRoofline, "linear", lang.F32, 8192, 8192, 8192),
 		linear(familyRoofline, "linear", lang.F32, 2048, 2048, 2048).pinned("BM", 16, "BN", 16, "BK", 16, "warps", 1, "stages", 1),
 		rowwise(familyRoofline, "l2norm", lang.F32, 8192, 4096),
@@ -382,13 +386,13 @@ func roofline() (all []Workload) {
 		of(familyRoofline, "twice_and_one", lang.F32, "N", 1<<28).elements(2<<28),
 		rowwise(familyRoofline, "softmax", lang.F32, 128, 8193),
 		attention(familyRoofline, lang.BF16, 4, 32, 1024, 128))
-	return slices.DeleteFunc(all, func(w Workload) bool {
-		return slices.ContainsFunc(shapes(), func(s Workload) bool { return s.Name == w.Name })
+	return slices.DeleteFunc(all, func(w *Workload) bool {
+		return slices.ContainsFunc(shapes(), func(s *Workload) bool { return s.Name == w.Name })
 	})
 }
 
 // tiles are attention at three lengths in several tiles.
-func tiles() (all []Workload) {
+func tiles() (all []*Workload) {
 	for _, s := range []int64{128, 256, 512} {
 		for _, t := range [][2]int{{64, 64}, {128, 64}, {64, 128}, {128, 128}} {
 			all = append(all, attention(familyTiles, lang.BF16, 8, 12, s, 64).pinned("BM", t[0], "BN", t[1]))

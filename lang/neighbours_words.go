@@ -1,6 +1,8 @@
 package lang
 
-// typed makes rows of names of element types that have one name here.
+// typed makes rows of names of element types that have one name here. Copies of it in each row would take 5 KB of the program.
+//
+//go:noinline
 func typed(words, ours, more string) []Neighbour {
 	return named(words, Neighbour{Place: AsType, Ours: ours, Graph: ours, More: more, Example: "kernel k(x: " + ours + "[N]) -> y: " + ours + "[N] {\n    y[i] = x[i]\n}\n"})
 }

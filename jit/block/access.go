@@ -413,8 +413,11 @@ func (p *Program) DebugLayout(v *ir.Value) layout.Layout {
 	return layout.Blocked(axes, Extents(axes), 1, p.Warps)
 }
 
-// Contended reports a tensor with a store and another access beside it, or one that meets itself.
-func (p *Program) Contended(t *ir.Tensor) bool {
+// Contended reports a tensor at an element of which several threads of a block may come, one of them to store it.
+func (p *Program) Contended(t *ir.Tensor) bool { return p.comesBack(t) && !p.ownStores(t) }
+
+// comesBack reports a tensor with a store and another access beside it, or a store that meets itself.
+func (p *Program) comesBack(t *ir.Tensor) bool {
 	if t.ReadOnly() || t.Shared && p.own(t) {
 		return false
 	}
@@ -426,4 +429,38 @@ func (p *Program) Contended(t *ir.Tensor) bool {
 		return true
 	})
 	return n > 1 || p.revisited[t]
+}
+
+// ownStores reports a tensor that is stored alone, and each element by one thread wherever that is: all stores are in one layout along the same axes, whose
+// positions are indices as they are, and their other indices are of all threads.
+func (p *Program) ownStores(t *ir.Tensor) bool {
+	if t.DType.Bits() < 8 || p.Words != nil { // neighbours share a byte, or a word
+		return false
+	}
+	var stores []*ir.Op
+	alone := true
+	p.Func.Walk(func(op *ir.Op) bool {
+		if op.Tensor == t {
+			stores, alone = append(stores, op), alone && op.Code == lang.OpStore
+		}
+		return alone
+	})
+	if !alone || len(stores) == 0 {
+		return false
+	}
+	first := stores[0]
+	for _, op := range stores {
+		for i, v := range op.Indices() {
+			if w := first.Indices()[i]; !v.Type.IsScalar() && (v.Def == nil || v.Def.Code != lang.OpIndex || w.Def == nil || w.Def.Code != lang.OpIndex || v.Def.Axis != w.Def.Axis) {
+				return false
+			}
+			if v.Type.IsScalar() != first.Indices()[i].Type.IsScalar() {
+				return false
+			}
+		}
+		if !p.StoreLayout(op).Equal(p.StoreLayout(first)) {
+			return false
+		}
+	}
+	return true
 }

@@ -331,7 +331,7 @@ func (p *Program) fillsSectors(op *ir.Op, along *ir.Axis) bool {
 func (p *Program) throughShared(op *ir.Op) (c *ir.Axis, ok bool) {
 	v := op.Stored()
 	c = Contiguous(p.Access(op))
-	return c, !op.Hint.Given() && c != nil && !p.Contended(op.Tensor) && v.Type.Has(c) && len(v.Type.Axes) == len(op.AccessAxes()) && !p.Cheap(v)
+	return c, !op.Hint.Given() && c != nil && !p.comesBack(op.Tensor) && v.Type.Has(c) && len(v.Type.Axes) == len(op.AccessAxes()) && !p.Cheap(v)
 }
 
 // lineStore finds how the threads of a block that stays store a tile in lines; nil where they cannot.

@@ -10,6 +10,7 @@ import (
 	"tilec/jit/build"
 	"tilec/jit/cache"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/jit/spec"
@@ -204,7 +205,7 @@ func (p *planning) attempt(t target.Machine, pins map[string]int64) (*Lowered, *
 
 // make makes the code for a plan. room is what the pass `keep` may take of shared memory, in bytes.
 func (p *planning) make(f *ir.Func, chosen *plan.Plan, room int64) (*Lowered, error) {
-	if err := pass.Planned(f, pass.Options{Verify: true, Shared: room}); err != nil {
+	if err := pass.Planned(f, pass.Options{Verify: true, Shared: room, Threads: threads(chosen)}); err != nil {
 		return nil, asBug("passes", err)
 	}
 	if err := splittable(f); err != nil {
@@ -280,6 +281,9 @@ func with(pins map[string]int64, name string, value int64) map[string]int64 {
 	}
 	return more
 }
+
+// threads is how many threads compute in a block of a plan; 0 on the CPU.
+func threads(p *plan.Plan) int64 { return int64(p.Warps * layout.Lanes) }
 
 // spread gives a copy of the kernel with the axes split that the plan splits.
 func spread(f *ir.Func, p *plan.Plan) *ir.Func {

@@ -253,7 +253,7 @@ func (l *Lowered) dumpPlanned(dump func(pass string, f *ir.Func)) error {
 	if err := l.Plan.Apply(f); err != nil {
 		return asBug("plan", err)
 	}
-	if err := pass.Planned(f, pass.Options{Dump: dump, Shared: l.room}); err != nil {
+	if err := pass.Planned(f, pass.Options{Dump: dump, Shared: l.room, Threads: threads(l.Plan)}); err != nil {
 		return asBug("passes", err)
 	}
 	return nil

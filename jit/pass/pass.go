@@ -28,8 +28,8 @@ type Pass struct {
 	// Before and After are an example in IR text, which a test runs. Chunks is its option.
 	Before, After string
 	Chunks        map[string]int64
-	// Shared is an option of the example too.
-	Shared int64
+	// Shared and Threads are options of the example too.
+	Shared, Threads int64
 	// Few and Ranges are options of the example too.
 	Few    func(*ir.Axis) bool
 	Ranges bool
@@ -55,6 +55,8 @@ type Options struct {
 	Few func(*ir.Axis) bool
 	// Ranges has `ranges` give a block several ranges.
 	Ranges bool
+	// Threads is how many threads a block has that compute; 0 where that is not said, as of the CPU.
+	Threads int64
 	// Matrix: the machine has a matrix unit, whose operands come ahead through shared memory and from registers; `mix` and `counted` are for such.
 	Matrix bool
 	// Skip names passes to leave out.
@@ -66,7 +68,7 @@ var Extra []Pass
 
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return append([]Pass{fold, topk, sink, cse, licm, empty, contract, abreast, mix, counted, matvec, orient, ranges, dce, share, spill, stream, single, alike, keep, bounds, flatten, uniform, shifts}, Extra...)
+	return append([]Pass{fold, topk, sink, cse, licm, empty, contract, abreast, mix, counted, matvec, orient, ranges, dce, share, spill, stream, single, alike, keep, bounds, flatten, uniform, shifts, unroll}, Extra...)
 }
 
 // Find gives a pass by name.

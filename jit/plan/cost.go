@@ -143,10 +143,7 @@ func (c at) trips(loop *ir.Op) float64 {
 	lo, hi := loop.Args[0].Def, loop.Args[1].Def
 	is := func(op *ir.Op, code lang.Op) bool { return op != nil && op.Code == code }
 	if loop.Axis == nil {
-		if is(lo, lang.OpConst) && is(hi, lang.OpConst) {
-			return float64(max(hi.Const.Int-lo.Const.Int, 0))
-		}
-		return 1
+		return float64(max(c.numbers(loop), 1))
 	}
 	i := c.place[loop.Axis]
 	n := max(math.Ceil(c.length(loop)/float64(c.extent[i])), 1)
@@ -159,6 +156,49 @@ func (c at) trips(loop *ir.Op) float64 {
 		}
 	}
 	return n
+}
+
+// numbers is how many steps a loop over numbers has, 0 where nobody knows.
+func (m *model) numbers(loop *ir.Op) int64 {
+	lo, known := m.number(loop.Args[0])
+	hi, too := m.number(loop.Args[1])
+	if !known || !too {
+		return 0
+	}
+	return max(hi-lo, 0)
+}
+
+// number is what a scalar is that follows from sizes and constants, of the sizes that are planned for.
+func (m *model) number(v *ir.Value) (n int64, known bool) {
+	if v.Def == nil {
+		return 0, false
+	}
+	switch op := v.Def; op.Code {
+	case lang.OpConst:
+		return op.Const.Int, true
+	case lang.OpSize:
+		return dimSize(op.Dim, m.sizes), true
+	case lang.OpCast:
+		return m.number(op.Args[0])
+	case lang.OpAdd, lang.OpSub, lang.OpMul, lang.OpDiv:
+		x, ok := m.number(op.Args[0])
+		y, too := m.number(op.Args[1])
+		if !ok || !too {
+			return 0, false
+		}
+		switch op.Code {
+		case lang.OpAdd:
+			return x + y, true
+		case lang.OpSub:
+			return x - y, true
+		case lang.OpMul:
+			return x * y, true
+		}
+		if y > 0 {
+			return x / y, true
+		}
+	}
+	return 0, false
 }
 
 // steps is how many times a loop does an operation over the axes, for each position along the loop's axis if that is one of them; padded

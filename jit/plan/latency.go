@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"tilec/jit/ir"
 	"tilec/jit/target"
 )
 
@@ -53,7 +54,7 @@ func (c at) chained() (steps, starts float64) {
 		if loop.Axis != nil && c.blocksAlong(c.place[loop.Axis]) > 1 {
 			trips = math.Ceil(trips / float64(c.blocksAlong(c.place[loop.Axis])))
 		}
-		steps += float64(trips * max(c.ranged[loop].loads, 1))
+		steps += float64(trips*max(c.ranged[loop].loads, 1)) / float64(loop.Unroll(c.threads(), func(a *ir.Axis) int64 { return c.extent[c.place[a]] }, c.numbers(loop)))
 	}
 	for i := range c.f.Axes {
 		if c.streamed(i) {
