@@ -22,7 +22,7 @@ type Pipeline struct {
 	// Steps is how many steps the loop has at most, where all of them have room at once; 0 where there may be more.
 	Steps  int
 	Copies []Copy
-	// Overlapped: a step's product is waited for in the next step.
+	// Overlapped: a step's products are waited for in the next step.
 	Overlapped bool
 	// Produced: a warp of its own does the copies, all of them boxes.
 	Produced bool
@@ -83,9 +83,12 @@ func (p *Program) runAhead() {
 		return true
 	})
 	for _, x := range p.Pipelines {
-		if c := p.overlaps(x.Op, x.Copies); c != nil && x.Stages >= 3 {
+		if all := p.overlaps(x.Op, x.Copies); len(all) > 0 && x.Stages >= 3 {
 			// The stage of the step before is still being read.
-			c.Overlapped, x.Overlapped, x.Ahead = true, true, x.Stages-2
+			x.Overlapped, x.Ahead = true, x.Stages-2
+			for _, c := range all {
+				c.Overlapped = all
+			}
 		}
 	}
 }
@@ -245,44 +248,50 @@ func ofStep(v *ir.Value, loop *ir.Op) bool {
 	return true
 }
 
-// overlaps gives the contraction of a loop whose product may still be under way
-// when the next step begins: the only one, by wgmma, from operands that all run
-// ahead, into an accumulator that nothing but the next step reads.
-func (p *Program) overlaps(loop *ir.Op, items []Copy) *Product {
-	body := loop.Blocks[0]
-	var only *Product
-	for _, op := range body.Ops {
+// overlaps gives the contractions of a loop whose products may still be under way when the next step begins: all that it has, by wgmma, from operands that all run
+// ahead, each into an accumulator that nothing but the next step reads.
+func (p *Program) overlaps(loop *ir.Op, items []Copy) (all []*Product) {
+	for _, op := range loop.Blocks[0].Ops {
 		if len(op.Blocks) > 0 {
 			return nil
 		}
 		if c := p.Products[op]; c != nil {
-			if only != nil {
+			if !p.accumulates(c, loop, items) {
 				return nil
 			}
-			only = c
+			all = append(all, c)
 		}
 	}
-	if only == nil || !only.Wgmma || only.Stepwise || only.Op.Code != lang.OpMma || len(items) != 2 {
+	unread := slices.ContainsFunc(items, func(x Copy) bool {
+		return !slices.ContainsFunc(all, func(c *Product) bool { return slices.Contains(c.Op.Args[:2], x.Load.Result()) })
+	})
+	inRegisters := slices.ContainsFunc(all, func(c *Product) bool { return c.RowsInRegisters })
+	if unread || inRegisters && len(all) > 1 {
 		return nil
 	}
-	if only.RowsInRegisters && only.instructions() < 2 { // the next step's rows would come to registers that are still multiplied
-		return nil
+	return all
+}
+
+// accumulates reports a product of what runs ahead that is added to what the loop carries for nothing else.
+func (p *Program) accumulates(c *Product, loop *ir.Op, items []Copy) bool {
+	if !c.Wgmma || c.Stepwise || c.Op.Code != lang.OpMma {
+		return false
 	}
-	acc, result := only.Op.Args[2], only.Op.Result()
-	if result.Type.DType != only.MMA.Sum || len(p.Uses[acc]) != 1 || len(p.Uses[result]) > 0 {
-		return nil
+	if c.RowsInRegisters && c.instructions() < 2 { // the next step's rows would come to registers that are still multiplied
+		return false
+	}
+	body, acc, result := loop.Blocks[0], c.Op.Args[2], c.Op.Result()
+	if result.Type.DType != c.MMA.Sum || len(p.Uses[acc]) != 1 || len(p.Uses[result]) > 0 {
+		return false
 	}
 	for i, v := range body.Yield {
 		if (v == result) != (body.Params[i+1] == acc) {
-			return nil
+			return false
 		}
 	}
-	for _, v := range only.Op.Args[:2] {
-		if v != items[0].Load.Result() && v != items[1].Load.Result() {
-			return nil
-		}
-	}
-	return only
+	return !slices.ContainsFunc(c.Op.Args[:2], func(v *ir.Value) bool {
+		return !slices.ContainsFunc(items, func(x Copy) bool { return x.Load.Result() == v })
+	})
 }
 
 // deepen gives the pipeline the stages that one of its loads asks for.

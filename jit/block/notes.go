@@ -239,11 +239,13 @@ func (t *text) loop(x *Pipeline, op *ir.Op) {
 	x.Op = op
 	t.later = append(t.later, func() {
 		if x.Overlapped {
-			c := t.overlaps(op, x.Copies)
-			if c == nil {
+			all := t.overlaps(op, x.Copies)
+			if len(all) == 0 {
 				t.r.FailAt(at, "the loop has no product that the next step may wait for")
 			}
-			c.Overlapped = true
+			for _, c := range all {
+				c.Overlapped = all
+			}
 		}
 		if x.Overlap != nil {
 			o := t.newOverlap(x)

@@ -43,8 +43,8 @@ type Product struct {
 	Passes int
 	// Stepwise: each step of the loop around it has a sum of its own, which is added to those of the steps before.
 	Stepwise bool
-	// Overlapped: the product is waited for in the next step of the loop around it.
-	Overlapped bool
+	// Overlapped are the products of the loop around this one, with it, where they are waited for in the next step.
+	Overlapped []*Product
 	// The digits from which the layouts are made: single bits, then repetitions.
 	MBits, NBits, KBits []layout.Digit
 	MReps, NReps, KReps []layout.Digit
@@ -492,7 +492,7 @@ func (p *Program) fitsWgmma(c *Product) bool {
 		return false
 	}
 	n, depth := Volume(c.N), c.K[0]
-	if layout.PowerAbove((Volume(c.M)+15)/16) < p.Warps || n > 256 || n <= leastColumns/2 || !asked && n < WgmmaColumns {
+	if layout.PowerAbove((Volume(c.M)+15)/16) < p.Warps || n > 256 || n <= leastColumns/2 || !asked && n < WgmmaColumns && !p.besideWide(c) {
 		return false
 	}
 	if !alone(c.N) && (p.wgmmaFirst(c, c.B) != depth || !powers(c.N[:len(c.N)-1])) { // and so do columns
@@ -521,6 +521,14 @@ func (p *Program) fitsWgmma(c *Product) bool {
 		return deep && (columns <= 32 || columns%16 == 0) && (p.wgmmaFirst(c, c.A) == depth || liesAcross(c.Op, c.A, c.M))
 	}
 	return deep || panel(columns)
+}
+
+// besideWide reports a product whose rows are loaded for another one too, which has columns enough: then both read the one tile that wgmma wants.
+func (p *Program) besideWide(c *Product) bool {
+	v := c.Op.Args[c.A]
+	return v.Def != nil && v.Def.Code == lang.OpLoad && slices.ContainsFunc(p.Uses[v], func(u Use) bool {
+		return u.Op != c.Op && u.Arg < 2 && u.Op.Code.Row().Group == lang.GroupContract && Volume(ir.Without(u.Op.Args[1-u.Arg].Type.Axes, v.Type.Axes)) >= WgmmaColumns
+	})
 }
 
 // alone reports axes of which the first has all positions but one.

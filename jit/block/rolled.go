@@ -26,7 +26,7 @@ func (p *Program) rollSteps() {
 // memory, where those of a pass lie as far behind those of the one before as everywhere.
 func (c *Product) rolls(passes int) bool {
 	steps := layout.Product(c.KReps)
-	if !c.Overlapped || c.RowsInRegisters || passes < 1 || steps%passes != 0 {
+	if c.Overlapped == nil || c.RowsInRegisters || passes < 1 || steps%passes != 0 {
 		return false
 	}
 	each := steps / passes

@@ -187,11 +187,11 @@ func (v *verifying) compute() error {
 	}
 	if v.x.Overlapped {
 		for _, op := range v.x.Op.Blocks[0].Ops {
-			if c := v.p.Products[op]; c != nil && c.Overlapped {
+			if c := v.p.Products[op]; c != nil && c.Overlapped != nil {
 				v.products = append(v.products, underWay{c, allSets, v.at})
+				v.await(len(c.Overlapped))
 			}
 		}
-		v.await(1)
 	}
 	return nil
 }

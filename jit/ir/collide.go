@@ -8,8 +8,7 @@ import (
 
 // Collides reports a store of which several positions may name one element of
 // the tensor. The last of these positions wins, the axes in the order of their
-// declaration, the first slowest. A store does not collide when each of its axes
-// has a dimension of the tensor for itself.
+// declaration, the first slowest. A store does not collide when the indices tell the positions along each of its axes apart.
 func (op *Op) Collides() bool { return len(op.untold()) > 0 }
 
 // Overwrites reports an exchange of which nothing else is asked, neither the old elements nor an order of other accesses: a store, of
@@ -30,41 +29,114 @@ func (op *Op) Ordered() []*Axis {
 	return nil
 }
 
-// untold are the axes of an access that have no dimension of the tensor for themselves.
+// untold are the axes of an access whose positions the indices do not tell apart.
 func (op *Op) untold() []*Axis {
 	told := map[*Axis]bool{}
-	for _, v := range op.Indices() {
-		if a := follows(v); a != nil {
-			told[a] = true
+	for more := true; more; {
+		more = false
+		for _, v := range op.Indices() {
+			for _, a := range tells(v, told) {
+				told[a], more = true, true
+			}
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(op.AccessAxes()), func(a *Axis) bool { return told[a] })
 }
 
-// follows is the axis whose positions, moved by a scalar, an index is; nil when it is none.
-func follows(v *Value) *Axis {
-	if v.Def == nil || len(v.Type.Axes) != 1 {
+// tells gives the axes whose positions an index tells apart where those along the axes told are known: it is a sum of multiples of positions, each of which is larger than what all
+// smaller ones come to, as digits are.
+func tells(v *Value, told map[*Axis]bool) (axes []*Axis) {
+	multiples, ok := multiplesOf(v, deepMultiples)
+	if !ok {
 		return nil
+	}
+	for a, n := range multiples {
+		if !told[a] && n != 0 {
+			axes = append(axes, a)
+		}
+	}
+	size := func(a *Axis) int64 { return max(multiples[a], -multiples[a]) }
+	slices.SortFunc(axes, func(a, b *Axis) int { return int(size(a) - size(b)) })
+	smaller := int64(0) // what those before come to
+	for i, a := range axes {
+		if size(a) <= smaller {
+			return nil
+		}
+		if i == len(axes)-1 {
+			break
+		}
+		n := a.Len
+		if a.Kind != Whole {
+			if a.Dim == nil || !a.Dim.Known() {
+				return nil
+			}
+			n = a.Dim.Value
+		}
+		if n > largestMultiple/size(a) {
+			return nil
+		}
+		smaller += size(a) * max(n-1, 0)
+	}
+	return axes
+}
+
+// largestMultiple bounds the multiples that are looked at, and deepMultiples how deep their arithmetic is.
+const largestMultiple, deepMultiples = 1 << 30, 8
+
+// multiplesOf reads an index as a sum of multiples of positions, by axis, and of scalars.
+func multiplesOf(v *Value, depth int) (map[*Axis]int64, bool) {
+	switch {
+	case v.Type.IsScalar():
+		return nil, true
+	case v.Def == nil || depth == 0:
+		return nil, false
 	}
 	args := v.Def.Args
 	switch v.Def.Code {
 	case lang.OpIndex:
-		return v.Def.Axis
+		return map[*Axis]int64{v.Def.Axis: 1}, true
+	case lang.OpFull:
+		return nil, true
 	case lang.OpRename:
-		if follows(args[0]) == v.Def.From {
-			return v.Def.Axis
+		m, ok := multiplesOf(args[0], depth-1)
+		if n, has := m[v.Def.From]; ok && has {
+			delete(m, v.Def.From)
+			m[v.Def.Axis] = n
 		}
+		return m, ok
 	case lang.OpCast:
 		if args[0].Type.DType == lang.I32 && v.Type.DType == lang.I64 {
-			return follows(args[0])
+			return multiplesOf(args[0], depth-1)
 		}
 	case lang.OpAdd, lang.OpSub:
-		switch {
-		case args[1].Type.IsScalar():
-			return follows(args[0])
-		case args[0].Type.IsScalar():
-			return follows(args[1])
+		x, ok := multiplesOf(args[0], depth-1)
+		y, too := multiplesOf(args[1], depth-1)
+		if !ok || !too {
+			return nil, false
+		}
+		sum := map[*Axis]int64{}
+		for a, n := range x {
+			sum[a] += n
+		}
+		for a, n := range y {
+			if v.Def.Code == lang.OpSub {
+				n = -n
+			}
+			sum[a] += n
+		}
+		return sum, true
+	case lang.OpMul:
+		for i, x := range args {
+			if c, known := x.IsConst(); known && x.Type.DType.IsInt() && -largestMultiple < c.Int && c.Int < largestMultiple {
+				m, ok := multiplesOf(args[1-i], depth-1)
+				for a := range m {
+					if m[a] *= c.Int; m[a] > largestMultiple || m[a] < -largestMultiple {
+						return nil, false
+					}
+				}
+				return m, ok
+			}
 		}
 	}
-	return nil
+	return nil, false
 }

@@ -36,6 +36,8 @@ type model struct {
 	ordered [][]int
 	// fed are the values that contractions read, used those that anything else does.
 	fed, used map[*ir.Value]bool
+	// multiplied are the contractions that take a value.
+	multiplied map[*ir.Value][]*ir.Op
 	// freeOf remembers the places of the axes that one value has and another has not: each candidate asks.
 	freeOf map[[2]*ir.Value][]int
 	// rowValuesAre is what is computed of several loads that nothing else needs, where they have been asked for: see keep.go.
@@ -476,11 +478,11 @@ func (m *model) onlyContracted(v *ir.Value) bool { return m.fed[v] && !m.used[v]
 
 // uses notes which values are operands of contractions, and which are used otherwise.
 func (m *model) uses() {
-	m.fed, m.used = map[*ir.Value]bool{}, map[*ir.Value]bool{}
+	m.fed, m.used, m.multiplied = map[*ir.Value]bool{}, map[*ir.Value]bool{}, map[*ir.Value][]*ir.Op{}
 	m.f.Walk(func(op *ir.Op) bool {
 		for i, a := range op.Args {
 			if isContraction(op) && i < 2 {
-				m.fed[a] = true
+				m.fed[a], m.multiplied[a] = true, append(m.multiplied[a], op)
 			} else {
 				m.used[a] = true
 			}

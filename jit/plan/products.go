@@ -265,7 +265,7 @@ func (c at) byWarpgroups(op *ir.Op) bool {
 	}
 	d := op.Args[0].Type.DType
 	rows, columns := c.sides(op)
-	if columns < block.WgmmaColumns || nextPow2(ceilDiv(rows, 16)) < int64(c.warps) {
+	if columns < block.WgmmaColumns && !c.besideWide(op) || nextPow2(ceilDiv(rows, 16)) < int64(c.warps) {
 		return false
 	}
 	switch {
@@ -276,6 +276,15 @@ func (c at) byWarpgroups(op *ir.Op) bool {
 		return ok && (columns <= 32 || columns%16 == 0) && c.oneDepth(op)
 	}
 	return d.IsFloat() && d.Size() == 2 && c.oneDepth(op)
+}
+
+// besideWide reports a product whose rows are loaded for another one too, which has columns enough (block.WgmmaColumns).
+func (c at) besideWide(op *ir.Op) bool {
+	v := op.Args[1-c.columnsOf(op)]
+	return v.Def != nil && v.Def.Code == lang.OpLoad && slices.ContainsFunc(c.multiplied[v], func(other *ir.Op) bool {
+		i := slices.Index(other.Args[:2], v)
+		return other != op && c.free(other.Args[1-i], v) >= block.WgmmaColumns
+	})
 }
 
 // oneDepth reports a product that one axis has all the depth of and one all the columns, or one that is divided, along which depth rows and columns of several axes

@@ -78,7 +78,7 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 	x := k.operandsOfWgmma(c)
 	if c.Passes > 1 {
 		k.startPasses(c, x, out)
-		k.awaitWgmma(c.Passes)
+		k.awaitWgmma(ofStep(c))
 		x.release(k)
 		return out
 	}
@@ -92,8 +92,8 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 		if early && group < c.Groups-1 {
 			x.load(group + 1)
 		}
-		underWay := 0
-		if c.Overlapped || group < c.Groups-1 {
+		underWay := ofStep(c)
+		if group < c.Groups-1 {
 			underWay = 1
 		}
 		k.awaitWgmma(underWay)
@@ -107,6 +107,14 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 		k.a.Set(sums[i], "add.f32", acc[i], r)
 	}
 	return sums
+}
+
+// ofStep is how many groups the products of a step are that the next step waits for, with this one: so many may be under way behind it. 0 where its own step does.
+func ofStep(c *block.Product) (n int) {
+	for _, of := range c.Overlapped {
+		n += of.Passes
+	}
+	return n
 }
 
 // wgmmaOperands are the operands of a product as wgmma takes them.

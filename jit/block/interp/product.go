@@ -188,8 +188,8 @@ func (w *warp) contract(op *ir.Op) {
 	}
 	out := w.startProduct(c, x, acc)
 	switch {
-	case c.Overlapped:
-		w.awaitProducts(1)
+	case c.Overlapped != nil:
+		w.awaitProducts(len(c.Overlapped))
 		w.values[op.Result()] = []held{out}
 		return
 	case c.Wgmma:
