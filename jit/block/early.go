@@ -110,9 +110,6 @@ func (p *Program) loadEarly() {
 // stepRegisters is the most registers of 32 bits of a thread for what one step of a loop loads first of all.
 const stepRegisters = 64
 
-// soonerRegisters is the most of them for what a step loads for the next one: a thread has both.
-const soonerRegisters = 8
-
 // mostBesideCopies is how many elements a thread has of one such load where it waits for copies beside, and for wgmma then (an H200, 1024x4096x4096 of f8 with scales for groups, 34 elements a
 // step: 64 us with all of them loaded first, 56 with none; of bf16 and i8, 2 elements: 66 and 70).
 const mostBesideCopies = 8
@@ -168,13 +165,7 @@ func (p *Program) loadFirstIn(loop *ir.Op) {
 	}
 	if len(first) > 0 && words <= stepRegisters {
 		p.First[loop] = first
-		p.Sooner[loop] = pipelined && x.Produced && words <= soonerRegisters && p.mayLoadSooner(loop)
 	}
-}
-
-// mayLoadSooner reports a loop whose first loads a step can begin for the next one.
-func (p *Program) mayLoadSooner(loop *ir.Op) bool {
-	return loop.Axis != nil && !loop.Reverse && p.Pipelines[loop] != nil && len(p.First[loop]) > 0
 }
 
 // LoadedFirst reports a load with which a step of a loop begins.

@@ -295,18 +295,8 @@ func (t *text) inLoop() *ir.Op {
 }
 
 func (t *text) first(op *ir.Op) {
-	at, sooner := t.place(), false
-	for loop, first := range t.First {
-		sooner = sooner || t.Sooner[loop] && slices.Contains(first, op)
-	}
-	if t.flag("for_next", &sooner); t.reading() {
-		loop := t.inLoop()
-		t.First[loop], t.Sooner[loop] = append(t.First[loop], op), sooner
-		t.later = append(t.later, func() {
-			if t.Sooner[loop] && !t.mayLoadSooner(loop) {
-				t.r.FailAt(at, "no step of this loop can load for the next one")
-			}
-		})
+	if t.reading() {
+		t.First[t.inLoop()] = append(t.First[t.inLoop()], op)
 	}
 }
 

@@ -72,8 +72,6 @@ type Program struct {
 	Soon []*ir.Op
 	// First are the loads with which each step of a loop begins, ahead of what stands before them.
 	First map[*ir.Op][]*ir.Op
-	// Sooner are the loops of which a step loads these for the next one.
-	Sooner map[*ir.Op]bool
 	// Loads are the loads outside of loops that the producer does, of operands of products in its loops.
 	Loads map[*ir.Op]*BoxLoad
 	// Stores are the stores that go through shared memory by the TMA.
@@ -198,7 +196,7 @@ func newProgram(s Settings, t target.Machine) *Program {
 	return &Program{
 		Settings: s, Target: t, refused: map[*ir.Op]bool{}, Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
 		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Quotients: map[*ir.Op]int{},
-		Late: map[*ir.Op]*ir.Op{}, RowCopies: map[*ir.Op][]*RowCopy{}, First: map[*ir.Op][]*ir.Op{}, Sooner: map[*ir.Op]bool{}, Loads: map[*ir.Op]*BoxLoad{},
+		Late: map[*ir.Op]*ir.Op{}, RowCopies: map[*ir.Op][]*RowCopy{}, First: map[*ir.Op][]*ir.Op{}, Loads: map[*ir.Op]*BoxLoad{},
 		Phases: map[*ir.Op]*Phase{}, Deferred: map[*ir.Op][]*Deferral{}, Moments: map[*ir.Op]*Moments{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 	}

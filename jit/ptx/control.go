@@ -117,19 +117,6 @@ func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, posi
 		end = a.Op(hi.Class, hi.Class.Signed("sub"), hi, asm.Int(step-1))
 	}
 	before, behind := hi.Class.Signed("setp.lt"), hi.Class.Signed("setp.ge")
-	if k.Sooner[op] {
-		begin, none, over := a.Here(), a.Label(), a.Label()
-		a.If(a.Op(asm.Pred, behind, position, hi)).Do("bra.uni", none)
-		stages.sooner = copied(k, k.loadsAt(op, position, hi, begin))
-		a.Do("bra.uni", over)
-		a.Place(none) // there is no step
-		for i, h := range stages.sooner {
-			for _, r := range h.regs {
-				a.Move(r, elem.Zero(a, k.First[op][i].Result().Type.DType))
-			}
-		}
-		a.Place(over)
-	}
 	for _, f := range k.phasesOf(op, hi, end) {
 		top, done := a.Label(), a.Label()
 		k.enterSteps()
@@ -208,21 +195,7 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 		k.enter(op.Axis, position, hi, full)
 	}
 	first := k.First[op]
-	var coming []held
-	switch {
-	case len(stages.sooner) > 0:
-		for _, h := range stages.sooner {
-			a.Changes(h.regs...)
-		}
-		// The last step loads its own once more.
-		next := a.Op(position.Class, position.Class.Signed("add"), position, asm.Int(step))
-		there := a.Op(asm.Pred, position.Class.Signed("setp.lt"), next, hi)
-		coming = k.loadsAt(op, a.Op(position.Class, position.Class.Signed("selp"), next, position, there), hi, a.Here())
-		for i, x := range first {
-			k.hold(x.Result(), stages.sooner[i].layout, stages.sooner[i].regs)
-			k.emitted[x] = true
-		}
-	case len(stages.items) > 0: // beside the wait for the step's copies
+	if len(stages.items) > 0 { // beside the wait for the step's copies
 		for _, x := range first {
 			k.provideFor(k.Access(x))
 		}
@@ -243,11 +216,6 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 	}
 	k.moveAll(carried, next)
 	stages.end()
-	for i, h := range coming {
-		for j, r := range h.regs {
-			a.Move(stages.sooner[i].regs[j], r)
-		}
-	}
 	k.rowLeaves(op, position, full)
 	if op.Reverse {
 		step = -step
@@ -256,42 +224,6 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 	begin = a.Begin()
 	k.pop()
 	return begin
-}
-
-// loadsAt emits the first loads of a loop's step that is at a position, and gives what holds them.
-func (k *kernel) loadsAt(op *ir.Op, position, hi asm.Reg, begin asm.Point) (all []held) {
-	k.push(begin)
-	k.a.Changes(position)
-	k.hold(op.Blocks[0].Params[0], layout.Uniform(k.Warps), []asm.Reg{position})
-	k.enter(op.Axis, position, hi, !k.Ragged(op.Axis))
-	for _, x := range k.First[op] {
-		for _, d := range k.Access(x) {
-			for _, s := range d.Affine.Scalars {
-				if k.Pipelines[op].OfStep(s.Value) {
-					k.provideAnew(s.Value)
-				} else {
-					k.provide(s.Value)
-				}
-			}
-		}
-		k.emit(x)
-		all = append(all, k.copies(x.Result())[0])
-	}
-	k.pop()
-	return all
-}
-
-// copied gives copies of what is held, in registers of their own.
-func copied(k *kernel, all []held) (copies []held) {
-	for _, h := range all {
-		c := held{layout: h.layout}
-		for _, r := range h.regs {
-			c.regs = append(c.regs, k.a.Reg(r.Class))
-			k.a.Move(c.regs[len(c.regs)-1], r)
-		}
-		copies = append(copies, c)
-	}
-	return copies
 }
 
 // enter sets where an axis stands: from start on, up to hi, or its whole extent.

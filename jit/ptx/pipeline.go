@@ -23,8 +23,6 @@ type pipeline struct {
 	ring *ring
 	// begun is of how many steps to come the producer's early copies are under way.
 	begun asm.Reg
-	// sooner is what the step before, or what stands before the loop, has loaded for a step (block.Program.Sooner).
-	sooner []held
 }
 
 // pipelined is one load of the slice.
