@@ -85,6 +85,26 @@ func (b *bindings) rank(name string, want []size.Size, got []int64, at lang.Span
 	return nil
 }
 
+// solve binds the dimensions that stand alone in no shape, where one has a multiple of such a dimension and a number.
+func (b *bindings) solve(name string, want []size.Size, got []int64, at lang.Span) error {
+	for i, w := range want {
+		sym, a, more := w.Solve()
+		if sym == nil {
+			continue
+		}
+		if _, known := b.value(sym); known {
+			continue
+		}
+		if n := got[i] - more; n < 0 || n%a != 0 {
+			return spec.Errorf(at, lang.ErrArgShape, "%s of %s has the shape %s and must have %s: no %s makes %d of %s",
+				name, b.owner, tensor.FormatShape(got), b.formatKnown(want), sym.Name, got[i], w)
+		} else {
+			b.dims[sym], b.from[sym] = n/a, name
+		}
+	}
+	return nil
+}
+
 // sizes checks the dimensions of a shape that are expressions of others.
 func (b *bindings) sizes(name string, want []size.Size, got []int64, at lang.Span) error {
 	for i, w := range want {

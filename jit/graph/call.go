@@ -74,6 +74,13 @@ func (b *binder) Call(k *typed.Kernel, args []Value, consts map[*size.Symbol]lan
 	}
 	for i, p := range k.Params {
 		if p.IsTensor {
+			if err := bound.solve(p.Name, p.Shape, args[i].View.Shape, at); err != nil {
+				return Value{}, err
+			}
+		}
+	}
+	for i, p := range k.Params {
+		if p.IsTensor {
 			if err := bound.sizes(p.Name, p.Shape, args[i].View.Shape, at); err != nil {
 				return Value{}, err
 			}

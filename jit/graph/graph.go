@@ -169,9 +169,11 @@ func (b *binder) enter(g *typed.Graph, args []Value, consts map[*size.Symbol]lan
 		}
 		f.params[p] = args[i]
 	}
-	for i, p := range g.Params {
-		if err := f.bind(p.Name, p.Type, &args[i], p.Default, at, f.sizes); err != nil {
-			return Value{}, err
+	for _, check := range []shapeCheck{f.solve, f.sizes} {
+		for i, p := range g.Params {
+			if err := f.bind(p.Name, p.Type, &args[i], p.Default, at, check); err != nil {
+				return Value{}, err
+			}
 		}
 	}
 	if _, err := f.run(g.Body, nil); err != nil {

@@ -211,7 +211,7 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 			continue
 		}
 		o := all[place]
-		if r.As.IsValid() && !slices.Contains(retyped, r.Tensor) || o.Of != s || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(&r, t, sizeOf) {
+		if r.As.IsValid() && !slices.Contains(retyped, r.Tensor) || o.Of != s || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !(o.Layout.Contiguous && r.Fits(sizeOf)) || asked != relayoutAlways && !relayoutPays(f, &r, t, sizeOf) {
 			continue
 		}
 		found = append(found, relaid{place, slices.Index(spec.Params(s.Kernel), o.Param), r.Order, r.As, judged})
@@ -236,14 +236,16 @@ func oneWidened(anew []block.Relayout, sizeOf func(*ir.Dim) float64) []block.Rel
 }
 
 // relayoutPays reports a product that takes longer with its operand as it lies than the copy does, as far as can be said without a plan.
-func relayoutPays(r *block.Relayout, t target.Machine, sizeOf func(*ir.Dim) float64) bool {
+func relayoutPays(f *ir.Func, r *block.Relayout, t target.Machine, sizeOf func(*ir.Dim) float64) bool {
 	flops, bytes := 2.0, 2*float64(r.Tensor.DType.Bits())/8
-	for _, a := range ir.Union(r.Product.Args[0].Type, r.Product.Args[1].Type) {
-		n := float64(a.Len)
-		if a.Kind != ir.Whole {
-			n = sizeOf(a.Dim)
+	of := ir.Union(r.Product.Args[0].Type, r.Product.Args[1].Type)
+	for _, a := range f.Axes {
+		switch {
+		case a.Kind == ir.Grid || a.Kind != ir.Whole && slices.Contains(of, a): // blocks at other positions have products of their own
+			flops *= sizeOf(a.Dim)
+		case slices.Contains(of, a):
+			flops *= float64(a.Len)
 		}
-		flops *= n
 	}
 	for _, d := range r.Tensor.Shape {
 		bytes *= sizeOf(d)

@@ -26,7 +26,7 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.GraphDecl) *typed.Grap
 	for _, p := range append(append([]*lang.Param{}, d.Params...), d.Outputs...) {
 		s.TypeDims(p.Type)
 	}
-	alone := map[*size.Symbol]bool{}
+	told := map[*size.Symbol]bool{}
 	used := map[*typed.TypeParam]bool{}
 	add := func(p *lang.Param, mode lang.ParamMode) {
 		e := &rules.Entity{Kind: rules.EntInvalid, Name: p.Name.Name, At: p.Name.Place}
@@ -42,8 +42,8 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.GraphDecl) *typed.Grap
 				q.Type.Walk(func(t typed.GType) {
 					used[t.DType.Param] = true
 					for _, size := range append(append([]size.Size{}, t.Shape...), t.Len) {
-						if sym := size.Symbol(); sym != nil {
-							alone[sym] = true
+						if sym, _, _ := size.Solve(); sym != nil {
+							told[sym] = true
 						}
 					}
 				})
@@ -69,11 +69,11 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.GraphDecl) *typed.Grap
 	modelMarks(s, g, d)
 	for _, dim := range g.Dims {
 		if g.ConfigRow(dim.Name) != nil {
-			alone[dim] = true
+			told[dim] = true
 		}
 	}
 	if s.OK {
-		s.RequireBound(alone)
+		s.RequireBound(told)
 		for _, t := range g.TypeParams {
 			if !used[t] {
 				c.UnusedTypeParam(t)

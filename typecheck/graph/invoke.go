@@ -132,6 +132,11 @@ func (v *invocation) check() ([]typed.GExpr, bool) {
 	if !ok {
 		return nil, false
 	}
+	for i, p := range v.params {
+		if v.Exprs[i] != nil {
+			v.solveShapes(p, v.Args[i])
+		}
+	}
 	args := make([]typed.GExpr, len(v.params))
 	for i, p := range v.params {
 		if v.Exprs[i] != nil {
@@ -239,6 +244,22 @@ func (v *invocation) bindShape(want, got []size.Size, at lang.Span, param string
 		}
 	}
 	return true
+}
+
+// solveShapes binds the dimensions that stand alone in no shape, where a parameter has a multiple of one and a number.
+func (v *invocation) solveShapes(p invoked, o rules.Operand) {
+	eachTensor(p.Type, o.Graph.GType(), p.name, func(want, got typed.GType, name string) bool {
+		for i, w := range want.Shape {
+			sym, a, b := w.Solve()
+			if sym == nil {
+				continue
+			}
+			if _, known := v.syms[sym]; !known {
+				v.syms[sym], v.dimFrom[sym] = got.Shape[i].Sub(size.Const(b)).FloorDiv(size.Const(a)), o.At
+			}
+		}
+		return true
+	})
 }
 
 // inCall is a size that a call needs, and what the callee calls it, where that is not the same.

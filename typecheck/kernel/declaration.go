@@ -64,7 +64,7 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.KernelDecl) *typed.Ker
 	s := &rules.Signature{Checker: c, What: "kernel", Decl: d, Scope: rules.NewScope(m.Scope), OK: true}
 	c.Signatures[d] = s
 	s.Generics(d.Generics)
-	alone := map[*size.Symbol]bool{}
+	told := map[*size.Symbol]bool{}
 	for _, p := range d.Params {
 		if p.Mode != lang.Out {
 			s.TypeDims(p.Type)
@@ -87,8 +87,8 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.KernelDecl) *typed.Ker
 			} else {
 				k.Params = append(k.Params, q)
 				for _, size := range q.Shape {
-					if sym := size.Symbol(); sym != nil {
-						alone[sym] = true
+					if sym, _, _ := size.Solve(); sym != nil {
+						told[sym] = true
 					}
 				}
 			}
@@ -103,7 +103,7 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.KernelDecl) *typed.Ker
 	}
 	k.TypeParams, k.Consts, k.Dims = s.Types, s.Consts, s.Dims
 	if s.OK {
-		s.RequireBound(alone)
+		s.RequireBound(told)
 	}
 	typesUsed(s, k)
 	if len(k.Outputs) == 0 && s.OK && !storesTo(d) {

@@ -140,18 +140,18 @@ func (s *Signature) Shape(exprs []lang.Expr) ([]size.Size, bool) {
 	return sizes, ok
 }
 
-// RequireBound reports dimensions that no argument's shape gives by itself.
-func (s *Signature) RequireBound(alone map[*size.Symbol]bool) {
+// RequireBound reports dimensions that no argument's shape tells.
+func (s *Signature) RequireBound(told map[*size.Symbol]bool) {
 	var known []string
 	for _, d := range s.Dims {
-		if alone[d] {
+		if told[d] {
 			known = append(known, d.Name)
 		}
 	}
 	for _, d := range s.Dims {
-		if !alone[d] {
-			r := s.Errorf(lang.ErrUnboundDim, d.At, "nothing tells the size of %s: no input has it as a dimension by itself", d.Name)
-			r.Help("give an input a dimension that is %s alone, or make it a constant parameter, `const %s: int`", d.Name, d.Name)
+		if !told[d] {
+			r := s.Errorf(lang.ErrUnboundDim, d.At, "nothing tells the size of %s: no dimension of an input is that, or a multiple and a number more", d.Name)
+			r.Help("give an input a dimension of %s, or of `2 * %s` or `%s + 1`, or make it a constant parameter, `const %s: int`", d.Name, d.Name, d.Name, d.Name)
 			r.Suggest(d.At, d.Name, known)
 		}
 	}
