@@ -25,17 +25,8 @@ type Relayout struct {
 	Unit int64
 }
 
-// leastDepth is from how many positions on an axis is the depth of a product, or its rows.
+// leastDepth is from how many positions on an axis is the depth of a product.
 const leastDepth = 16
-
-// Fits reports, where the tensor's dimensions have these sizes, that neighbours in the new order are enough, and that 16 bytes of them begin at multiples of 16.
-func (r *Relayout) Fits(size func(*ir.Dim) float64) bool {
-	if r.Order == nil {
-		return true
-	}
-	n := int64(size(r.Tensor.Shape[r.Order[len(r.Order)-1]]))
-	return n >= leastDepth && n*int64(r.Tensor.DType.Size())%RowUnit == 0
-}
 
 // RowUnit is how many bytes the places of a box's rows are multiples of, and the place of the first.
 const RowUnit = 16
@@ -106,45 +97,20 @@ func Relayouts(f *ir.Func) []Relayout {
 		if op.Code.Row().Group != lang.GroupContract || len(op.Over) < 2 {
 			return true
 		}
-		innermost := [2]*ir.Axis{}
-		if depth := depthOf(op); depth != nil {
-			innermost = [2]*ir.Axis{depth, depth}
-		} else if innermost = channelsOf(op); innermost[0] == nil {
+		depth := depthOf(op)
+		if depth == nil {
 			return true
 		}
-		for i, v := range op.Args[:2] {
+		for _, v := range op.Args[:2] {
 			t := v.Def.Tensor
-			if slices.ContainsFunc(found, func(r Relayout) bool { return r.Tensor == t }) || Contiguous(AccessOf(v.Def)) == innermost[i] || !t.ReadOnly() || t.Strides != nil || t.Held().Packed() {
+			if slices.ContainsFunc(found, func(r Relayout) bool { return r.Tensor == t }) || Contiguous(AccessOf(v.Def)) == depth || !t.ReadOnly() || t.Strides != nil || t.Held().Packed() {
 				continue
 			}
-			found = append(found, Relayout{Tensor: t, Order: lastOf(len(t.Shape), alongAlone(v.Def, innermost[i])), Product: op})
+			found = append(found, Relayout{Tensor: t, Order: lastOf(len(t.Shape), alongAlone(v.Def, depth)), Product: op})
 		}
 		return true
 	})
 	return found
-}
-
-// channelsOf is, of a product over the positions of images one of which a window moves, as the gradient of a convolution to its weights is, the axis of the rows
-// and that of the columns: in an order that has these innermost, copies of whole lines fit wherever the window stands. None where an operand has several such axes, or
-// nothing moves.
-func channelsOf(op *ir.Op) (axes [2]*ir.Axis) {
-	moved := false
-	for i, v := range op.Args[:2] {
-		free := ir.Without(v.Type.Axes, op.Args[1-i].Type.Axes)
-		if v.Def == nil || v.Def.Code != lang.OpLoad || len(v.Def.Tensor.Shape) <= 2 || len(free) != 1 {
-			return [2]*ir.Axis{}
-		}
-		along := Contiguous(AccessOf(v.Def))
-		if alongAlone(v.Def, free[0]) < 0 {
-			return [2]*ir.Axis{}
-		}
-		axes[i] = free[0]
-		moved = moved || along == nil || alongAlone(v.Def, along) < 0
-	}
-	if !moved {
-		return [2]*ir.Axis{}
-	}
-	return axes
 }
 
 // depthOf is the longest of the axes of a product over several that each operand, both of them loads, has a dimension of its own for, in which 16 bytes

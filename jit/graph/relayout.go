@@ -211,7 +211,7 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 			continue
 		}
 		o := all[place]
-		if r.As.IsValid() && !slices.Contains(retyped, r.Tensor) || o.Of != s || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !(o.Layout.Contiguous && r.Fits(sizeOf)) || asked != relayoutAlways && !relayoutPays(f, &r, t, sizeOf) {
+		if r.As.IsValid() && !slices.Contains(retyped, r.Tensor) || o.Of != s || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(f, &r, t, sizeOf) {
 			continue
 		}
 		found = append(found, relaid{place, slices.Index(spec.Params(s.Kernel), o.Param), r.Order, r.As, judged})

@@ -198,7 +198,7 @@ func (s *scored) plan(m *model) *Plan {
 	}
 	c := at{m, s.c}
 	p.Once = c.readOnce()
-	if m.target.IsGPU() && m.occupancy == 0 && c.allByWarpgroups() {
+	if m.target.IsGPU() && m.occupancy == 0 && (c.allByWarpgroups() || !m.contracts && s.e.registers >= manyHeld && s.e.perSM > 1) {
 		p.Resident = int(min(s.e.perSM, ceilDiv(s.e.blocks, c.sms())))
 	}
 	staged := false

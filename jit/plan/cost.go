@@ -34,6 +34,9 @@ const (
 	sharedReserve = 1024
 	// wgmmaRows are the rows of one wgmma. warpgroupsBusy warpgroups keep the tensor cores busy.
 	wgmmaRows, warpgroupsBusy = block.WgmmaRows, 2
+	// manyHeld is from how many registers a thread has of tiles that the assembler is told how many blocks are to share a multiprocessor: by itself it takes more
+	// than is reckoned with, for loads of all elements at once (an H200, norms of 256 channels, 67 registers: 146 of them and one block 98 us, 128 and two 76).
+	manyHeld = 48
 	// manyElements is from how many elements a thread code gets long and registers short;
 	// each further one costs longCode of the time.
 	manyElements, longCode = 32, 0.002
