@@ -86,6 +86,13 @@ func (c at) meeting(full float64) (shared, l2 float64) {
 	return shared, l2
 }
 
+// addsUp reports atomics of a kernel's blocks at places that they know, where those at other positions of the grid come too.
+func (c at) addsUp() bool {
+	return slices.ContainsFunc(c.ops, func(s step) bool {
+		return s.op.Code.IsAtomic() && !s.op.Overwrites() && !gathered(s.op) && c.privateOf(s.op.Tensor) == nil
+	})
+}
+
 // fromMemory reports a tile that is computed elementwise of what is read in memory.
 func fromMemory(v *ir.Value) bool {
 	return v.Def != nil && !v.Type.IsScalar() && (v.Def.Code == lang.OpLoad || v.Def.Code.Row().Elementwise && slices.ContainsFunc(v.Def.Args, fromMemory))

@@ -215,3 +215,93 @@ func TestProductsOfFewColumnsAreNoWgmma(t *testing.T) {
 		require.Equal(t, wgmma, strings.Contains(compile(t, f, &p, "sm_90a").Text, "wgmma.mma_async"), columns)
 	}
 }
+
+// Two products of the same rows, one of which has few columns, are by warpgroups, and both are waited for in the next step; numbers are those of the products by themselves.
+func TestTwoProductsOfTheSameRows(t *testing.T) {
+	f := parse(t, `kernel @two {
+  dim M = ?
+  dim K = ? % 8
+  dim N = ? % 8
+  dim R = 16
+  tensor %x : in bf16[M, K] align 16
+  tensor %w : in bf16[K, N] align 16
+  tensor %a : in bf16[K, R] align 16
+  tensor %y : out f32[M, N] align 16
+  tensor %z : out f32[M, R] align 16
+  axis i : grid M by BM = ?
+  axis j : grid N by BN = ?
+  axis r : whole R[0 .. 16]
+  axis k : loop K by BK = ?
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = index r : i32{r}
+  %3 = const 0 : i32
+  %4 = size K : i32
+  %5 = const 0 : f32
+  %6 = full %5 : f32{i, j}
+  %7 = full %5 : f32{i, r}
+  %17, %18 = for k from %3 to %4 with (%8 = %6, %9 = %7) pos %10 : (f32{i, j}, f32{i, r}) {
+    %11 = index k : i32{k}
+    %12 = load %x[%0, %11] : bf16{i, k}
+    %13 = load %w[%11, %1] : bf16{k, j}
+    %14 = load %a[%11, %2] : bf16{k, r}
+    %15 = mma %12, %13, %8 over k : f32{i, j}
+    %16 = mma %12, %14, %9 over k : f32{i, r}
+    yield %15, %16
+  }
+  store %y[%0, %1] = %17
+  %19 = start j : i32
+  %20 = eq %19, %3 : bool
+  if %20 {
+    store %z[%0, %2] = %18
+  } else {
+  }
+}
+`)
+	var texts []string
+	for _, c := range []struct {
+		stages, wait int
+		rows, warps  int64
+	}{{4, 2, 64, 4}, {4, 2, 128, 8}, {2, 0, 64, 4}, {4, 8, 128, 4}} { // 128 rows by four warps: four passes of each product
+		p := plan.Plan{Extents: map[string]int64{"i": c.rows, "j": 128, "k": 64}, Warps: int(c.warps), Stages: c.stages}
+		m := compile(t, f, &p, "sm_90a")
+		require.NotContains(t, m.Text, "mma.sync")
+		require.Contains(t, m.Text, fmt.Sprintf("wgmma.wait_group.sync.aligned %d;", c.wait), "%v", c)
+		differ(t, f, p, map[string]int64{"M": 70, "N": 136, "K": 264}, 1e-4, 100)
+		texts = append(texts, m.Text)
+	}
+	for _, text := range texts {
+		require.NotContains(t, requireAssembles(t, text, "sm_90a"), "C75")
+	}
+}
+
+// A thread stores the same elements wherever stores are of one layout along the same axes: steps of a loop that does several at a time wait for no barrier. Where what was stored is
+// read, they do.
+func TestStoresOfOwnElements(t *testing.T) {
+	const text = `kernel @k {
+  dim L = ?
+  dim D = 512
+  tensor %%x : in f32[L, D] align 16
+  tensor %%y : %s f32[L, D] align 16
+  axis d : whole D[0 .. 512]
+body:
+  %%0 = const 0 : i32
+  %%1 = size L : i32
+  %%3 = index d : i32{d}
+  %%4 = const 1 : i32
+  for from %%0 to %%1 pos %%5 {
+    %%6 = load %%x[%%5, %%3] : f32{d}
+    %%7 = mod %%5, %%4 : i32
+    store %%y[%%5, %%3] = %%6
+    store %%y[%%7, %%3] = %%6
+%s  }
+}
+`
+	barriers := func(mode, more string) int {
+		m := compile(t, parse(t, fmt.Sprintf(text, mode, more)), &plan.Plan{Extents: map[string]int64{}, Warps: 4, Stages: 1}, "sm_90a")
+		return strings.Count(m.Text, "bar.sync")
+	}
+	require.Zero(t, barriers("out", ""))
+	require.NotZero(t, barriers("inout", "    %8 = load %y[%0, %3] : f32{d}\n    store %y[%7, %3] = %8\n"))
+}
