@@ -4,7 +4,7 @@
 #   bench/device.sh build            here, with Go: makes .gpu/bundle.txz, all that the other machine needs
 #   bench/device.sh run [PART ...]   there, in the root of a copy of the repository with that bundle
 #
-# Parts are correctness, bench, pins, sanitize and fuzz; all but pins and fuzz when none is given. Each is
+# Parts are correctness, bench, beyond, pins, sanitize and fuzz; all but beyond, pins and fuzz when none is given. Each is
 # cut when it takes too long, and says so; together they take under 9 minutes.
 # Summaries go to stdout; logs and tables to the folder that OUT names. bench times the
 # workloads that the words in WORKLOADS choose (`tilec bench list`), beside PyTorch, and holds them to
@@ -118,6 +118,21 @@ bench() {
     rm -f "$OUT"/{peers,cold,models}.jsonl
 }
 
+# beyond times the kernels of bench/beyond, and PyTorch beside them.
+beyond() {
+    local file kernel args each
+    export TILEC_CACHE=$work/cache
+    python3 -c "import numpy; numpy.save('$work/first.npy', numpy.arange(0, 65537, 32, dtype=numpy.int32))"
+    while IFS=: read -r kernel args _; do
+        read -r file kernel <<<"$kernel"
+        case $file in '' | '#') continue ;; esac
+        # shellcheck disable=SC2086 # the arguments are separate words
+        each=$(cd "$work" && limited 60 "$work/tilec" run "$root/bench/beyond/$file.tile" $kernel $args --device "$device" --time --json 2>>"$work/beyond.err" | tr -d '\n' | sed -n 's/.*"median_us": *\([0-9.]*\).*/\1/p')
+        echo "$kernel$args: ${each:-failed}" | tee -a "$OUT/beyond.txt"
+    done < <(grep -v '^#' "$root/bench/beyond/sizes.txt" | sed 's/: /:/g')
+    limited 300 python3 bench/beyond/peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt"
+}
+
 # pins times forms that can be pinned beside those that are planned: a process for each line of the
 # trials, for a fault in one form makes all that follows in its process fail.
 pins() {
@@ -194,8 +209,8 @@ run() {
     local part begin
     for part in "${parts[@]}"; do
         case $part in
-        correctness | bench | pins | sanitize | fuzz) ;;
-        *) echo "unknown part $part: give correctness, bench, pins, sanitize or fuzz" && exit 2 ;;
+        correctness | bench | beyond | pins | sanitize | fuzz) ;;
+        *) echo "unknown part $part: give correctness, bench, beyond, pins, sanitize or fuzz" && exit 2 ;;
         esac
     done
     for part in "${parts[@]}"; do
@@ -216,7 +231,7 @@ run)
     run "$@"
     ;;
 *)
-    echo "usage: bench/device.sh build | run [correctness] [bench] [pins] [sanitize] [fuzz]"
+    echo "usage: bench/device.sh build | run [correctness] [bench] [beyond] [pins] [sanitize] [fuzz]"
     exit 2
     ;;
 esac

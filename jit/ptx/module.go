@@ -232,7 +232,7 @@ func (k *kernel) module() *Module {
 		About: []string{k.Func.Name, k.from}, Target: k.Target.Name, Name: m.Entry,
 		Threads: m.Threads, Occupancy: k.Occupancy, Cluster: m.Cluster,
 	}
-	if k.Occupancy == 0 && k.ByWarpgroups() {
+	if k.Occupancy == 0 && (k.ByWarpgroups() || len(k.Products) == 0) {
 		text.Occupancy = k.Resident
 	}
 	if n := k.RegistersFor(); k.Occupancy == 0 && n > 0 {

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+	"tilec/jit/fuzz"
+	"tilec/jit/jittest"
+	"tilec/typecheck/typed"
+)
+
+// The kernels that bench/beyond times beside PyTorch compute what they should, element by element, on the CPU, in the emulator and on the device under test.
+func TestBeyond(t *testing.T) {
+	text, err := os.ReadFile("../../bench/beyond/sizes.txt")
+	require.NoError(t, err)
+	devices := []string{"cpu", "emu"}
+	if id := os.Getenv(jittest.DeviceVariable); id != "" && id != "cpu" && id != "emu" {
+		devices = append(devices, id)
+	}
+	for _, id := range devices {
+		t.Run(id, func(t *testing.T) {
+			device, err := openDevice(id)
+			require.NoError(t, err)
+			defer device.Close()
+			device.Poison()
+			a := &app{sources: map[string][]byte{}}
+			programs := map[string]*typed.Program{}
+			kernels := 0
+			for line := range strings.Lines(string(text)) {
+				parts := strings.Split(strings.TrimSpace(line), ": ")
+				if strings.HasPrefix(line, "#") || len(parts) < 3 { // a size alone
+					continue
+				}
+				file, name, _ := strings.Cut(parts[0], " ")
+				if programs[file] == nil {
+					programs[file], err = a.load("../../bench/beyond/" + file + ".tile")
+					require.NoError(t, err)
+				}
+				f, err := jit.FindFunction(programs[file], name)
+				require.NoError(t, err)
+				args, err := parseArguments(strings.Fields(parts[2]))
+				require.NoError(t, err, name)
+				b := newBinding(f, 1, func(string, ...any) {})
+				require.NoError(t, b.give(args), name)
+				values, err := b.args("")
+				require.NoError(t, err, name)
+				launch, err := f.On(jit.NewCompiler(device, nil)).Bind(values)
+				require.NoError(t, err, name)
+				w := fuzz.NewWitness(device, 1)
+				launch.Program.Observe(w)
+				_, err = runOnce(launch)
+				launch.Close()
+				require.NoError(t, err, name)
+				assert.Nil(t, w.First, "%s: %v", name, w.First)
+				kernels++
+			}
+			assert.GreaterOrEqual(t, kernels, 50)
+		})
+	}
+}
