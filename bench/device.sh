@@ -128,7 +128,7 @@ beyond() {
         case $file in '' | '#') continue ;; esac
         # shellcheck disable=SC2086 # the arguments are separate words
         each=$(cd "$work" && limited 60 "$work/tilec" run "$root/bench/beyond/$file.tile" $kernel $args --device "$device" --time --json 2>>"$work/beyond.err" | tr -d '\n' | sed -n 's/.*"median_us": *\([0-9.]*\).*/\1/p')
-        echo "$kernel$args: ${each:-failed}" | tee -a "$OUT/beyond.txt"
+        echo "$kernel $args: ${each:-failed}" | tee -a "$OUT/beyond.txt"
     done < <(grep -v '^#' "$root/bench/beyond/sizes.txt" | sed 's/: /:/g')
     limited 300 python3 bench/beyond/peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt"
 }

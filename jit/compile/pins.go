@@ -415,7 +415,7 @@ func (ps *pins) reportSplits(r *lines, k *typed.Kernel, l *Lowered) {
 			r.add("%s is of axis %s: as many blocks of a cluster share it", held.from, name)
 			continue
 		}
-		r.add("axis %s: %d blocks of a cluster share it, which is faster than one for each part of the grid; @split(%s, 1) keeps it to one", name, l.Plan.Split[name], name)
+		r.add("axis %s: %d blocks of a cluster share it, for the grid has too few; @split(%s, 1) keeps it to one", name, l.Plan.Split[name], name)
 	}
 	on := k.SplitsOn(l.Plan.Target)
 	for _, s := range k.Splits {

@@ -14,10 +14,6 @@ import (
 // has fewer, its atomics wait for one another. privateCycles is what the atomics of a warp take in shared memory.
 const atomicSectors, privateCycles = 64, 4
 
-// atomicAdds is how many elements the L2 changes by atomics in a clock where neighbours are changed together (an H200, 8,192 rows of 4,096 whose gradients blocks add to one row of f32:
-// blocks of 2 rows 130 us where 74 was predicted without, of 4 rows 97 and 65, of 8 rows 74 and 67).
-const atomicAdds = 170
-
 // findPrivate notes the tensors that blocks may change in shared memory first.
 func (m *model) findPrivate() {
 	if m.mostPrivate == 1 || !m.target.IsGPU() {
@@ -60,7 +56,7 @@ func (c at) privateBytes() int64 {
 }
 
 // meeting is the time, in seconds, that atomics take beside the bytes that they move: in shared memory those of private tensors,
-// full multiprocessors of it, in the L2 the others; those that are at places that are read meet where tensors have few sectors.
+// full multiprocessors of it, in the L2 those that are at places that are read, of tensors of few sectors.
 func (c at) meeting(full float64) (shared, l2 float64) {
 	t := &c.target
 	for _, s := range c.ops {
@@ -79,18 +75,9 @@ func (c at) meeting(full float64) (shared, l2 float64) {
 				bytes *= float64(c.dims(d))
 			}
 			l2 += float64(n / (max(min(bytes/t.SectorBytes, atomicSectors), 1) * t.Clock))
-		} else {
-			l2 += float64(n / (atomicAdds * t.Clock))
 		}
 	}
 	return shared, l2
-}
-
-// addsUp reports atomics of a kernel's blocks at places that they know, where those at other positions of the grid come too.
-func (c at) addsUp() bool {
-	return slices.ContainsFunc(c.ops, func(s step) bool {
-		return s.op.Code.IsAtomic() && !s.op.Overwrites() && !gathered(s.op) && c.privateOf(s.op.Tensor) == nil
-	})
 }
 
 // fromMemory reports a tile that is computed elementwise of what is read in memory.

@@ -176,10 +176,10 @@ func (c at) spreads() bool {
 	return c.streamed(i) && ceilDiv(c.size[i], c.extent[i]) >= int64(c.sharers)
 }
 
-// gainsNothing reports a candidate that gains nothing by sharing: the grid keeps all multiprocessors busy, and blocks of more rows would not add to the same elements
-// less often, or the loop shows only at the launch how long it is and blocks would be launched to share it.
+// gainsNothing reports a candidate that gains nothing by sharing: the grid keeps all multiprocessors busy, or the loop shows only at the launch how long
+// it is and blocks would be launched to share it.
 func (c at) gainsNothing() bool {
-	return c.fills() && !c.addsUp() || c.sharedLoop() != nil && !c.growsWithGrid() && !c.inGrid()
+	return c.fills() || c.sharedLoop() != nil && !c.growsWithGrid() && !c.inGrid()
 }
 
 // fills reports a candidate whose grid keeps all multiprocessors busy without that blocks share anything.
