@@ -8,6 +8,27 @@ var irFaults = []Fault{
 	{ID: "eval-nan-to-int", File: "jit/ir/eval/convert.go", Class: "fold",
 		Old: "	if v != v {\n		return 0", New: "	if v != v {\n		return 1",
 		Note: "a constant NaN becomes 1 as an integer"},
+	{ID: "digits-that-touch", File: "jit/ir/collide.go", Class: "order", First: "jit/ir TestCollides",
+		Old: `if size(a) <= smaller {`, New: `if size(a) < smaller {`,
+		Note: "multiples that the smaller ones reach are taken for digits"},
+	{ID: "digits-of-any-length", File: "jit/ir/collide.go", Class: "order", First: "jit/ir TestCollides",
+		Old: `if a.Dim == nil || !a.Dim.Known() {
+				return nil
+			}
+			n = a.Dim.Value`, New: `if a.Dim == nil || !a.Dim.Known() {
+				return axes
+			}
+			n = a.Dim.Value`,
+		Note: "a digit of which nobody knows how long it is reaches no other"},
+	{ID: "unroll-written", File: "jit/ir/unroll.go", Class: "licm", First: "jit/ir TestUnroll",
+		Old: ` || !op.Pure() {`, New: ` {`,
+		Note: "what a loop writes is loaded before the steps that write it"},
+	{ID: "unroll-rest", File: "jit/pass/unroll.go", Class: "licm", First: "jit/pass TestExamples",
+		Old: `[]*ir.Value{position(b, rounds), hi}`, New: `[]*ir.Value{position(b, number(b, 0)), hi}`,
+		Note: "the steps that are done several at a time are done again"},
+	{ID: "dimension-of-a-multiple", File: "jit/graph/bind.go", Class: "unify", First: "jit TestPrograms",
+		Old: `b.dims[sym], b.from[sym] = n/a, name`, New: `b.dims[sym], b.from[sym] = n, name`,
+		Note: "a dimension is the multiple of it that an argument has"},
 	{ID: "eval-wrap", File: "jit/ir/eval/convert.go", Class: "fold",
 		Old: `return n << (64 - d.Bits()) >> (64 - d.Bits())`, New: `return n`,
 		Note: "signed constants do not wrap"},
