@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +20,7 @@ import (
 	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // convolutions are written as formulas: with channels last, and with rows and columns last.
@@ -318,6 +321,39 @@ func TestWhichConvolutionsAreLaidOutAnew(t *testing.T) {
 		assert.Empty(t, launches(1, elements, 1, nil), "of one image")
 		assert.Empty(t, launches(1, elements, 32, map[string]int64{"relayout": 1}))
 		assert.Empty(t, launches(0, elements, 32, nil), "channels are innermost")
+	}
+}
+
+// Each position of the grid makes a product again, which counts for the copies: a transposed convolution, whose grid has the parity of places, is laid out by channels. Images that a
+// product sums up, as the gradient to the weights does, are not laid out by image.
+func TestWhatTheGridRepeatsIsLaidOutAnew(t *testing.T) {
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	text, err := os.ReadFile("../bench/beyond/images.tile")
+	require.NoError(t, err)
+	program, problems := jit.Load("images.tile", text, nil)
+	require.Empty(t, problems)
+	for name, c := range map[string]struct {
+		shapes [][]int64
+		copies int
+	}{
+		"conv_transpose_grid":  {[][]int64{{32, 256, 28, 28}, {256, 128, 4, 4}}, 2},
+		"conv_weight_gradient": {[][]int64{{32, 128, 28, 28}, {32, 128, 28, 28}}, 0},
+	} {
+		var args []jit.Value
+		for _, shape := range c.shapes {
+			m, err := d.Alloc(2 * shape[0] * shape[1] * shape[2] * shape[3])
+			require.NoError(t, err)
+			defer d.Free(m)
+			args = append(args, jit.TensorValue(&jit.Tensor{DType: lang.BF16, Shape: shape, Memory: m}))
+		}
+		n := slices.IndexFunc(program.Kernels, func(k *typed.Kernel) bool { return k.Name == name })
+		text := ""
+		p, err := jit.NewCompiler(d, nil).BindKernel(program.Kernels[n], args, jit.Options{Dump: func(pass string, after lang.Listing) { text += pass + " " + after.String() }})
+		require.NoError(t, err)
+		p.Close()
+		assert.Equal(t, c.copies, strings.Count(text, "= relayout("), "%s: %s", name, text)
 	}
 }
 

@@ -222,7 +222,7 @@ var ptxContractFaults = []Fault{
 	{ID: "stores-of-own", File: "jit/block/access.go", Class: "order", First: "jit/ptx TestStoresOfOwnElements",
 		Old: `append(stores, op), alone && op.Code == lang.OpStore`, New: `append(stores, op), alone`,
 		Note: "what another thread stores is read without a barrier between"},
-	{ID: "stores-of-own-layouts", File: "jit/block/access.go", Class: "order", First: "jit TestPrograms",
+	{ID: "stores-of-own-layouts", File: "jit/block/access.go", Class: "order", First: "jit/ptx TestStoresOfOwnElements",
 		Old: `if !p.StoreLayout(op).Equal(p.StoreLayout(first)) {`, New: `if len(p.StoreLayout(op).Reg) > 1<<20 {`,
 		Note: "threads that store an element in one place and in another are taken for one"},
 	{ID: "wgmma-ending-rows", File: ptx + "overlap.go", Class: "wgmma", First: "jit/ptx TestOverlap",

@@ -366,3 +366,40 @@ func TestPlanSaysItsSettings(t *testing.T) {
 		}
 	}
 }
+
+// The steps of a loop over numbers count, by the sizes that are planned for: a recurrence gets blocks for all multiprocessors, however little a step has to do, and one of few steps lanes with
+// whole vectors.
+func TestStepsOverNumbersCount(t *testing.T) {
+	f, err := ir.Parse("ema", `kernel @ema {
+  dim B = ?
+  dim L = ?
+  dim D = 2048
+  tensor %x : in f32[B, L, D] align 16
+  tensor %y : out f32[B, L, D] align 16
+  axis b : grid scalar B
+  axis d : grid D by BD = ?
+body:
+  %0 = const 0 : i32
+  %1 = size L : i32
+  %2 = const 0 : f32
+  %3 = full %2 : f32{d}
+  %4 = start b : i32
+  %5 = index d : i32{d}
+  %10 = for from %0 to %1 with (%6 s = %3) pos %7 t : (f32{d}) {
+    %8 = load %x[%4, %7, %5] : f32{d}
+    %9 s = add %6, %8 : f32{d}
+    store %y[%4, %7, %5] = %9
+    yield %9
+  }
+}
+`)
+	require.NoError(t, err)
+	require.NoError(t, pass.Run(f, pass.Options{Verify: true}))
+	blocks := func(l int64) int64 {
+		p, err := plan.Choose(f, on(t, "sm_90a"), sizes(map[string]int64{"B": 8, "L": l}), nil)
+		require.NoError(t, err)
+		return 8 * 2048 / p.Extents["d"]
+	}
+	assert.GreaterOrEqual(t, blocks(2048), int64(64))
+	assert.Less(t, blocks(1), blocks(2048))
+}

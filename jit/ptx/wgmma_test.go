@@ -304,4 +304,31 @@ body:
 	}
 	require.Zero(t, barriers("out", ""))
 	require.NotZero(t, barriers("inout", "    %8 = load %y[%0, %3] : f32{d}\n    store %y[%7, %3] = %8\n"))
+
+	// A product lies in registers as no loaded tile does.
+	stores := func(second string) int {
+		m := compile(t, parse(t, `kernel @k {
+  dim M = 64
+  dim N = 64
+  tensor %x : in f16[M, N] align 16
+  tensor %z : in f32[M, N] align 16
+  tensor %y : out f32[M, N] align 16
+  axis i : whole M[0 .. 64]
+  axis j : whole N[0 .. 64]
+  axis k : whole N[0 .. 64]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = index k : i32{k}
+  %3 = load %x[%0, %2] : f16{i, k}
+  %4 = load %x[%1, %2] : f16{j, k}
+  %5 = dot %3, %4 over k : f32{i, j}
+  %6 = load %z[%0, %1] : f32{i, j}
+  store %y[%0, %1] = %5
+  store %y[%0, %1] = `+second+`
+}
+`), &plan.Plan{Extents: map[string]int64{}, Warps: 4, Stages: 1}, "sm_80")
+		return strings.Count(m.Text, "bar.sync")
+	}
+	require.Equal(t, stores("%5")+1, stores("%6"))
 }
