@@ -451,10 +451,12 @@ func (p *Program) ownStores(t *ir.Tensor) bool {
 	first := stores[0]
 	for _, op := range stores {
 		for i, v := range op.Indices() {
-			if w := first.Indices()[i]; !v.Type.IsScalar() && (v.Def == nil || v.Def.Code != lang.OpIndex || w.Def == nil || w.Def.Code != lang.OpIndex || v.Def.Axis != w.Def.Axis) {
-				return false
+			w := first.Indices()[i]
+			if v.Type.IsScalar() && w.Type.IsScalar() {
+				continue
 			}
-			if v.Type.IsScalar() != first.Indices()[i].Type.IsScalar() {
+			a := positions(v)
+			if a == nil || a != positions(w) || a.Kind == ir.Loop { // which thread has a position depends on where a step begins
 				return false
 			}
 		}
@@ -463,4 +465,12 @@ func (p *Program) ownStores(t *ir.Tensor) bool {
 		}
 	}
 	return true
+}
+
+// positions is the axis whose positions, as they are, a value is; nil where it is something else.
+func positions(v *ir.Value) *ir.Axis {
+	if v.Def == nil || v.Def.Code != lang.OpIndex {
+		return nil
+	}
+	return v.Def.Axis
 }

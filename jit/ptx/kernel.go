@@ -79,6 +79,8 @@ type kernel struct {
 	private map[*ir.Tensor]buffer
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
+	// contends remembers block.Program.Contended, which looks at all accesses.
+	contends map[*ir.Tensor]bool
 }
 
 // held is a value in registers, in one layout.
@@ -101,7 +103,7 @@ type scope struct {
 func newKernel(decided *block.Program, from string) *kernel {
 	k := &kernel{
 		Program: decided, from: from, a: asm.New(decided.Target), produced: map[*ir.Op]*pipeline{}, begun: map[*ir.Op]*pipeline{}, brought: map[*block.Beside]*sharedTile{}, arriving: map[*ir.Op]arriving{},
-		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, squares: map[*ir.Op][]asm.Reg{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
+		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, contends: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, squares: map[*ir.Op][]asm.Reg{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
 		kept: map[*ir.Tensor]int{}, counters: map[*block.RowCopy]int{}, copied: map[*ir.Op]*ir.Op{},
 		private: map[*ir.Tensor]buffer{}, beside: map[*ir.Op]*sharedTile{},
 	}

@@ -271,7 +271,7 @@ func (k *kernel) orderRead(t *ir.Tensor) {
 		k.barrier()
 	}
 	k.noteContended(t)
-	k.read[t] = k.Contended(t)
+	k.read[t] = k.contended(t)
 }
 
 func (k *kernel) orderWrite(t *ir.Tensor) {
@@ -279,12 +279,22 @@ func (k *kernel) orderWrite(t *ir.Tensor) {
 		k.barrier()
 	}
 	k.noteContended(t)
-	k.written[t] = k.Contended(t)
+	k.written[t] = k.contended(t)
+}
+
+// contended reports a tensor whose accesses need barriers between.
+func (k *kernel) contended(t *ir.Tensor) bool {
+	c, known := k.contends[t]
+	if !known {
+		c = k.Contended(t)
+		k.contends[t] = c
+	}
+	return c
 }
 
 // noteContended says that the step that is being emitted accesses a tensor that other threads may write or read.
 func (k *kernel) noteContended(t *ir.Tensor) {
-	if k.Contended(t) {
+	if k.contended(t) {
 		k.noteWrite()
 	}
 }
@@ -293,7 +303,7 @@ func (k *kernel) noteContended(t *ir.Tensor) {
 // barrier: what holds at the start of a loop's body.
 func (k *kernel) assumeTouched() {
 	for _, t := range k.Func.Tensors {
-		if k.Contended(t) {
+		if k.contended(t) {
 			k.read[t], k.written[t] = true, true
 		}
 	}
