@@ -32,9 +32,17 @@ func (op *Op) Ordered() []*Axis {
 // untold are the axes of an access whose positions the indices do not tell apart.
 func (op *Op) untold() []*Axis {
 	told := map[*Axis]bool{}
+	indices := op.Indices()
+	for _, q := range op.Indices() {
+		for _, r := range op.Indices() {
+			if x := divided(q, r); x != nil { // both together tell it
+				indices = append(indices[:len(indices):len(indices)], x)
+			}
+		}
+	}
 	for more := true; more; {
 		more = false
-		for _, v := range op.Indices() {
+		for _, v := range indices {
 			for _, a := range tells(v, told) {
 				told[a], more = true, true
 			}
@@ -78,6 +86,21 @@ func tells(v *Value, told map[*Axis]bool) (axes []*Axis) {
 		smaller += size(a) * max(n-1, 0)
 	}
 	return axes
+}
+
+// divided is the value of which two are quotient and remainder by one number, by division or by bits; nil where they are not.
+func divided(q, r *Value) *Value {
+	if q.Def == nil || r.Def == nil || len(q.Def.Args) != 2 || len(r.Def.Args) != 2 || q.Def.Args[0] != r.Def.Args[0] {
+		return nil
+	}
+	c, known := q.Def.Args[1].IsConst()
+	d, too := r.Def.Args[1].IsConst()
+	byDivision := q.Def.Code == lang.OpDiv && r.Def.Code == lang.OpMod && c.Int == d.Int && c.Int > 0
+	byBits := q.Def.Code == lang.OpShr && r.Def.Code == lang.OpAnd && 0 <= c.Int && c.Int < 31 && d.Int == 1<<c.Int-1
+	if known && too && q.Type.DType.IsInt() && (byDivision || byBits) {
+		return q.Def.Args[0]
+	}
+	return nil
 }
 
 // largestMultiple bounds the multiples that are looked at, and deepMultiples how deep their arithmetic is.

@@ -29,6 +29,10 @@ func TestCollides(t *testing.T) {
 		{"a difference", "?", "8", "%2 = const 8 : i32\n  %3 = mul %0, %2 : i32{i}\n  %4 = sub %3, %1 : i32{i, j}\n", "%4, %2", false},
 		{"the longer is the smaller digit, and nobody knows how long", "?", "3", "%2 = const 3 : i32\n  %3 = mul %1, %2 : i32{j}\n  %4 = add %3, %0 : i32{j, i}\n", "%4, %2", true},
 		{"and somebody does", "3", "8", "%2 = const 3 : i32\n  %3 = mul %1, %2 : i32{j}\n  %4 = add %3, %0 : i32{j, i}\n", "%4, %2", false},
+		{"quotient and remainder", "?", "8", "%2 = const 8 : i32\n  " + both + "  %5 = div %4, %2 : i32{i, j}\n  %6 = mod %4, %2 : i32{i, j}\n", "%5, %6", false},
+		{"by bits", "?", "8", "%2 = const 8 : i32\n  " + both + "  %8 = const 4 : i32\n  %9 = const 15 : i32\n  %5 = shr %4, %8 : i32{i, j}\n  %6 = and %4, %9 : i32{i, j}\n", "%5, %6", false},
+		{"by fewer bits", "?", "8", "%2 = const 8 : i32\n  " + both + "  %8 = const 4 : i32\n  %9 = const 7 : i32\n  %5 = shr %4, %8 : i32{i, j}\n  %6 = and %4, %9 : i32{i, j}\n", "%5, %6", true},
+		{"remainders alone", "?", "8", "%2 = const 8 : i32\n  " + both + "  %6 = mod %4, %2 : i32{i, j}\n", "%6, %6", true},
 		{"a product of positions", "?", "8", "%2 = const 8 : i32\n  %4 = mul %0, %1 : i32{i, j}\n", "%4, %2", true},
 	} {
 		f, err := Parse("k", fmt.Sprintf(`kernel @k {

@@ -129,6 +129,7 @@ func (b *Facts) meet(p mirror, x, y area) *typed.Axis {
 		}
 	}
 	p.same = map[*size.Symbol]bool{}
+	x, y = b.withDivided(x, y)
 	for len(left) > 0 {
 		for d := range x {
 			if u, v := x[d], y[d]; u.known && v.known && p.disjoint(u, run{true, p.other(v.from), v.reach}) {
@@ -148,6 +149,37 @@ func (b *Facts) meet(p mirror, x, y area) *typed.Axis {
 		b.sameLoads(p)
 	}
 	return nil
+}
+
+// withDivided adds to the indices of two accesses what two of them are quotient and remainder of: blocks that have both in common have that in common.
+func (b *Facts) withDivided(x, y area) (area, area) {
+	whole := func(a area, q, r int) (of, by size.Size, ok bool) {
+		x, c, ok := a[q].from.Quotient()
+		of, by, too := a[r].from.Remainder()
+		if !ok || !too || !a[q].known || !a[r].known || a[q].reach > 0 || a[r].reach > 0 {
+			return of, by, false
+		}
+		if n, k, nested := of.Quotient(); nested && x.Equal(n) && c.Equal(k.Mul(by)) { // (n // k) // by
+			return of, by, true
+		}
+		return of, by, x.Equal(of) && c.Equal(by)
+	}
+	varies := func(s size.Size) bool {
+		return slices.ContainsFunc(s.Symbols(), func(v *size.Symbol) bool { return b.Varying[v] })
+	}
+	x, y = slices.Clone(x), slices.Clone(y)
+	for n := 0; n < len(x); n++ { // what is added may be the quotient of another
+		for q := range n + 1 {
+			for _, pair := range [][2]int{{q, n}, {n, q}} {
+				u, by, ok := whole(x, pair[0], pair[1])
+				v, too, both := whole(y, pair[0], pair[1])
+				if ok && both && q != n && by.Equal(too) && !varies(by) {
+					x, y = append(x, run{true, u, 0}), append(y, run{true, v, 0})
+				}
+			}
+		}
+	}
+	return x, y
 }
 
 // sameLoads adds the elements that both blocks read at one position, and that therefore are one value.

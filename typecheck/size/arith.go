@@ -176,6 +176,19 @@ func (s Size) Division() (x, y Size, ok bool) {
 	return *q.x, *q.y, true
 }
 
+// Quotient gives x and y where the size is x // y, and Remainder where it is x % y.
+func (s Size) Quotient() (x, y Size, ok bool)  { return s.operation("//") }
+func (s Size) Remainder() (x, y Size, ok bool) { return s.operation("%") }
+
+// operation gives the operands where the size is an operation on them and nothing else.
+func (s Size) operation(op string) (x, y Size, ok bool) {
+	if s.constant != 0 || len(s.terms) != 1 || s.terms[0].coefficient != 1 || len(s.terms[0].atoms) != 1 || s.terms[0].atoms[0].op != op {
+		return Size{}, Size{}, false
+	}
+	a := s.terms[0].atoms[0]
+	return *a.x, *a.y, true
+}
+
 // exactQuotient divides by a single monomial that divides every term of s.
 func (s Size) exactQuotient(t Size) (Size, bool) {
 	if s.constant != 0 || t.constant != 0 || len(t.terms) != 1 || len(s.terms) == 0 {
