@@ -11,6 +11,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/fuzz"
 	"tilec/jit/jittest"
+	"tilec/jit/jittest/sweep"
 	"tilec/typecheck/typed"
 )
 
@@ -30,10 +31,13 @@ func TestBeyond(t *testing.T) {
 			device.Poison()
 			a := &app{sources: map[string][]byte{}}
 			programs := map[string]*typed.Program{}
-			kernels := 0
+			kernels, run := 0, 0
 			for line := range strings.Lines(string(text)) {
 				parts := strings.Split(strings.TrimSpace(line), ": ")
 				if strings.HasPrefix(line, "#") || len(parts) < 3 { // a size alone
+					continue
+				}
+				if kernels++; id == "emu" && kernels%sweep.OneIn(3) != 0 { // which takes most of the time
 					continue
 				}
 				file, name, _ := strings.Cut(parts[0], " ")
@@ -57,9 +61,10 @@ func TestBeyond(t *testing.T) {
 				launch.Close()
 				require.NoError(t, err, name)
 				assert.Nil(t, w.First, "%s: %v", name, w.First)
-				kernels++
+				run++
 			}
 			assert.GreaterOrEqual(t, kernels, 50)
+			assert.GreaterOrEqual(t, run, kernels/3)
 		})
 	}
 }
