@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
-	"tilec/jit/fuzz"
 	"tilec/jit/jittest"
 	"tilec/jit/jittest/sweep"
 	"tilec/typecheck/typed"
@@ -49,16 +48,7 @@ func TestBeyond(t *testing.T) {
 				require.NoError(t, err)
 				args, err := parseArguments(strings.Fields(parts[2]))
 				require.NoError(t, err, name)
-				b := newBinding(f, 1, func(string, ...any) {})
-				require.NoError(t, b.give(args), name)
-				values, err := b.args("")
-				require.NoError(t, err, name)
-				launch, err := f.On(jit.NewCompiler(device, nil)).Bind(values)
-				require.NoError(t, err, name)
-				w := fuzz.NewWitness(device, 1)
-				launch.Program.Observe(w)
-				_, err = runOnce(launch)
-				launch.Close()
+				w, err := witnessed(f, jit.NewCompiler(device, nil), args, 1)
 				require.NoError(t, err, name)
 				assert.Nil(t, w.First, "%s: %v", name, w.First)
 				run++

@@ -53,7 +53,12 @@ func judged(t *testing.T, f *jit.Function, compiler *jit.Compiler, d lang.DType,
 			give(p.Name, "2")
 		}
 	}
-	b = newBinding(f, seed, func(string, ...any) {})
+	return witnessed(f, compiler, args, seed)
+}
+
+// witnessed binds a function to arguments, runs it and gives what the witness found; an error says that the arguments do not fit.
+func witnessed(f *jit.Function, compiler *jit.Compiler, args []*argument, seed uint64) (*fuzz.Witness, error) {
+	b := newBinding(f, seed, func(string, ...any) {})
 	if err := b.give(args); err != nil {
 		return nil, err
 	}

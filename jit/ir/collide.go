@@ -1,6 +1,8 @@
 package ir
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"tilec/lang"
@@ -64,7 +66,7 @@ func tells(v *Value, told map[*Axis]bool) (axes []*Axis) {
 		}
 	}
 	size := func(a *Axis) int64 { return max(multiples[a], -multiples[a]) }
-	slices.SortFunc(axes, func(a, b *Axis) int { return int(size(a) - size(b)) })
+	slices.SortFunc(axes, func(a, b *Axis) int { return cmp.Or(cmp.Compare(size(a), size(b)), cmp.Compare(most(a), most(b))) })
 	smaller := int64(0) // what those before come to
 	for i, a := range axes {
 		if size(a) <= smaller {
@@ -73,19 +75,23 @@ func tells(v *Value, told map[*Axis]bool) (axes []*Axis) {
 		if i == len(axes)-1 {
 			break
 		}
-		n := a.Len
-		if a.Kind != Whole {
-			if a.Dim == nil || !a.Dim.Known() {
-				return nil
-			}
-			n = a.Dim.Value
-		}
-		if n > largestMultiple/size(a) {
+		if most(a) > largestMultiple/size(a) {
 			return nil
 		}
-		smaller += size(a) * max(n-1, 0)
+		smaller += size(a) * max(most(a)-1, 0)
 	}
 	return axes
+}
+
+// most is how many positions an axis has, more than any where nobody knows.
+func most(a *Axis) int64 {
+	switch {
+	case a.Kind == Whole:
+		return a.Len
+	case a.Dim != nil && a.Dim.Known():
+		return a.Dim.Value
+	}
+	return math.MaxInt64
 }
 
 // divided is the value of which two are quotient and remainder by one number, by division or by bits; nil where they are not.

@@ -33,6 +33,7 @@ func TestCollides(t *testing.T) {
 		{"by bits", "?", "8", "%2 = const 8 : i32\n  " + both + "  %8 = const 4 : i32\n  %9 = const 15 : i32\n  %5 = shr %4, %8 : i32{i, j}\n  %6 = and %4, %9 : i32{i, j}\n", "%5, %6", false},
 		{"by fewer bits", "?", "8", "%2 = const 8 : i32\n  " + both + "  %8 = const 4 : i32\n  %9 = const 7 : i32\n  %5 = shr %4, %8 : i32{i, j}\n  %6 = and %4, %9 : i32{i, j}\n", "%5, %6", true},
 		{"remainders alone", "?", "8", "%2 = const 8 : i32\n  " + both + "  %6 = mod %4, %2 : i32{i, j}\n", "%6, %6", true},
+		{"as far apart, of which one has one position", "?", "1", "%2 = const 1 : i32\n  " + both + "", "%4, %2", false},
 		{"a product of positions", "?", "8", "%2 = const 8 : i32\n  %4 = mul %0, %1 : i32{i, j}\n", "%4, %2", true},
 	} {
 		f, err := Parse("k", fmt.Sprintf(`kernel @k {

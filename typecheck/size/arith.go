@@ -176,8 +176,10 @@ func (s Size) Division() (x, y Size, ok bool) {
 	return *q.x, *q.y, true
 }
 
-// Quotient gives x and y where the size is x // y, and Remainder where it is x % y.
-func (s Size) Quotient() (x, y Size, ok bool)  { return s.operation("//") }
+// Quotient gives x and y where the size is x // y.
+func (s Size) Quotient() (x, y Size, ok bool) { return s.operation("//") }
+
+// Remainder gives x and y where the size is x % y.
 func (s Size) Remainder() (x, y Size, ok bool) { return s.operation("%") }
 
 // operation gives the operands where the size is an operation on them and nothing else.
