@@ -186,7 +186,7 @@ func (p *Program) endsInZeros(a *ir.Axis, load *ir.Op, dim int, loop *ir.Op) boo
 	case lang.OpSize:
 		return hi.Dim == d
 	case lang.OpEnd:
-		return hi.Axis.Kind == ir.Grid && hi.Axis.Dim == d && hi.Axis.Extent%a.Extent == 0
+		return hi.Axis.Kind == ir.Grid && hi.Axis.Ranges == nil && hi.Axis.Dim == d && hi.Axis.Extent%a.Extent == 0
 	}
 	return false
 }

@@ -56,7 +56,7 @@ func grows(v *ir.Value, a *ir.Axis) bool {
 	args := v.Def.Args
 	switch v.Def.Code {
 	case lang.OpStart, lang.OpEnd:
-		return v.Def.Axis == a
+		return v.Def.Axis == a && a.Ranges == nil // along ranges, loops get longer in each
 	case lang.OpAdd, lang.OpMin, lang.OpMax:
 		x, y := args[0], args[1]
 		return grows(x, a) && (!dependsOnPlace(y, a) || v.Def.Code == lang.OpAdd && upTo(y, x)) || grows(y, a) && !dependsOnPlace(x, a)

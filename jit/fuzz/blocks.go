@@ -52,10 +52,10 @@ type grid struct {
 	parts []part
 }
 
-// part is what one block has of a range, and the position along the other axis that the range is of.
+// part is what one block has of a range, the position along the other axis that the range is of, and the whole range.
 type part struct {
-	at   int64
-	span span
+	at       int64
+	span, of span
 }
 
 func (m *machine) grid() *grid {
@@ -98,8 +98,8 @@ func (m *machine) parts(a *ir.Axis, size, step int64) (parts []part) {
 	behind := int64(0)
 	for at := range number {
 		lo, hi := max(read(r.Lo, at, 0), behind), min(read(r.Hi, at, size), size)
-		for ; lo < hi; lo += step {
-			parts = append(parts, part{at, span{lo, min(lo+step, hi)}})
+		for of := (span{lo, hi}); lo < hi; lo += step {
+			parts = append(parts, part{at, span{lo, min(lo+step, hi)}, of})
 		}
 		behind = max(behind, hi)
 	}
@@ -113,7 +113,7 @@ func (m *machine) enter(g *grid, k int64) {
 		k /= g.counts[i]
 		if a.Ranges != nil {
 			at := g.parts[n]
-			m.at[a], m.at[a.Ranges.Of] = at.span, span{at.at, at.at + 1}
+			m.at[a], m.at[a.Ranges.Of], m.walked[a] = at.span, span{at.at, at.at + 1}, at.of
 			continue
 		}
 		if g.parts != nil && m.fn.HasRange(a) {

@@ -22,7 +22,7 @@ func (g *generator) rangesCase(seed uint64) *Case {
 	var source string
 	dims := map[string][]int64{"E": {1, 3, 8, 20, 64}, "M": {1, 16, 65, 130, 300}, "N": {8, 32, 64, 72, 130}, "K": {16, 32, 64, 96}, "Z": {1, 40, 300, 1000}}
 	pins := map[string][]int64{"ranges": {1, 2, 4, 16, 64}}
-	switch g.r.IntN(4) {
+	switch g.r.IntN(5) {
 	case 0:
 		source = fmt.Sprintf(`kernel k(shape: u8[E], offsets: i32[E + 1], columns: i32[Z], values: %[1]s[Z], x: %[1]s[N]) -> y: %[2]s[E]
     grid i in E
@@ -48,6 +48,21 @@ func (g *generator) rangesCase(seed uint64) *Case {
 }
 `, e, to, first, next)
 		pins["BJ"], pins["BI"] = []int64{1, 8, 32, 64}, []int64{1, 8, 32}
+	case 2:
+		from := pick(g.r, "offsets[e]", "i.start - 20", "")
+		source = fmt.Sprintf(`kernel k(shape: u8[E], offsets: i32[E + 1], x: %[1]s[M, K], v: %[1]s[M, N]) -> y: %[2]s[M, N]
+    grid e in E, i in M[offsets[e] .. offsets[e + 1]] by BI, n in N by BN
+{
+    axis d in K
+    let acc = for j in M[%[3]s .. i.end] by BJ with acc = zeros(f32, i, n) {
+        let p = where(index(j) <= index(i), dot(x[i, d], x[j, d])%[4]s, 0)
+        mma(p as %[1]s, v[j, n], acc)
+    }
+    y[i, n] = acc as %[2]s
+}
+`, e, to, from, scale)
+		dims["E"] = []int64{1, 2, 3, 5, 8}
+		pins = map[string][]int64{"BI": {16, 32, 64, 64, 128}, "BJ": {16, 32, 64, 64, 128}, "BN": {32, 64, 64}, "persist": {0, 1, 2}, "stages": {1, 2, 3, 4}}
 	default:
 		w, at := "E, K, N", "e, k, j"
 		if g.chance(50) {

@@ -143,7 +143,7 @@ func (c at) inOrder() bool {
 // ends with a grid axis's block, as causal attention's does, takes half of them
 // and what the block adds. One over a range that is read from memory takes those of a range of average length.
 func (c at) trips(loop *ir.Op) float64 {
-	lo, hi := loop.Args[0].Def, loop.Args[1].Def
+	lo, hi := uncut(loop.Args[0]), uncut(loop.Args[1])
 	is := func(op *ir.Op, code lang.Op) bool { return op != nil && op.Code == code }
 	if loop.Axis == nil {
 		return float64(max(c.numbers(loop), 1))
@@ -153,12 +153,28 @@ func (c at) trips(loop *ir.Op) float64 {
 	for _, bound := range []*ir.Op{lo, hi} {
 		if (is(bound, lang.OpEnd) || is(bound, lang.OpStart)) && bound.Axis.Kind == ir.Grid {
 			block := c.place[bound.Axis]
-			part := max(c.extent[block], min(bound.Span, c.size[block]))
-			half := float64(c.size[block]+part) / 2 / float64(c.extent[i])
+			all := float64(c.size[block])
+			if bound.Axis.Ranges != nil {
+				all = c.length(loop)
+			}
+			part := max(float64(c.extent[block]), min(float64(bound.Span), all))
+			half := (all + part) / 2 / float64(c.extent[i])
 			n = min(n, half+0.5) // half a step is lost at the ragged end
 		}
 	}
 	return n
+}
+
+// uncut is what an end of a range is before it is cut to the dimension.
+func uncut(end *ir.Value) *ir.Op {
+	op := end.Def
+	for op != nil && (op.Code == lang.OpMin || op.Code == lang.OpMax) {
+		if last := op.Args[1].Def; last == nil || last.Code != lang.OpSize && last.Code != lang.OpConst {
+			break
+		}
+		op = op.Args[0].Def
+	}
+	return op
 }
 
 // numbers is how many steps a loop over numbers has, 0 where nobody knows.

@@ -63,8 +63,12 @@ func originOf(v *ir.Value) origin {
 		case lang.OpLoad:
 			o.loaded = true
 		case lang.OpStart, lang.OpEnd, lang.OpIndex:
-			if op.Axis.Kind == ir.Grid && !slices.Contains(o.axes, op.Axis) {
-				o.axes = append(o.axes, op.Axis)
+			a := op.Axis
+			if r := a.Ranges; r != nil && op.Code != lang.OpIndex { // bounds of what a block has of a range
+				a, o.loaded = r.Of, true
+			}
+			if a.Kind == ir.Grid && !slices.Contains(o.axes, a) {
+				o.axes = append(o.axes, a)
 			}
 		}
 		for _, a := range v.Def.Args {

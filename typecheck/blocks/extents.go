@@ -133,6 +133,9 @@ func (b *Facts) fix(f *fixing) {
 			}
 			for _, o := range alike(a) {
 				o.Span = n
+				if a.Of != nil { // where its range begins, and so a longer span of it, only what finds a block's place knows
+					o.Extent = n
+				}
 			}
 		}
 		switch {

@@ -101,14 +101,25 @@ func (b *bodyChecker) wholeOver() {
 		b.Errorf(lang.ErrNotConstant, at, "%s %s, whose ranges are read from memory", what, x.Name).LabelAt(x.RangeAt, "the ranges of %s", x.Name).
 			Help("walk the range in the block: `for %s in %s[lo .. hi] by ...`", x.Name, x.Dim)
 	}
+	// Spans of two ranges may lie closer than a span is long, so no element is told by them; a loop walks positions of its own.
+	ofLoops := map[*typed.Apply]bool{}
 	typed.Walk(b.Kernel.Body, func(n typed.Node) bool {
 		switch n := n.(type) {
+		case *typed.For:
+			for _, end := range []typed.Expr{n.Lo, n.Hi} {
+				typed.Walk(end, func(n typed.Node) bool {
+					if bound, ok := n.(*typed.Apply); ok && boundOf(bound, x) {
+						ofLoops[bound] = true
+					}
+					return true
+				})
+			}
 		case *typed.Apply:
 			if slices.Contains(n.Over, x) {
 				refuse(n.At, n.Op.String()+" goes over")
 			}
-			if n.Axis == x && (n.Op == lang.OpEnd || n.Op == lang.OpStart && !x.Scalar) {
-				refuse(n.At, "the program uses where a block's part begins or ends along")
+			if boundOf(n, x) && !ofLoops[n] {
+				refuse(n.At, "only the range of a loop may say where a block's part begins or ends along")
 			}
 		case *typed.Combine:
 			if slices.Contains(n.Over, x) {
@@ -125,6 +136,11 @@ func (b *bodyChecker) wholeOver() {
 		}
 		return true
 	})
+}
+
+// boundOf reports `x.start` or `x.end`.
+func boundOf(n *typed.Apply, x *typed.Axis) bool {
+	return n.Axis == x && (n.Op == lang.OpEnd || n.Op == lang.OpStart && !x.Scalar)
 }
 
 // between notes the range of an axis, for the proof of what is stored (coverage.go), and lets proofs use that its positions lie there.
