@@ -19,6 +19,7 @@ import (
 	"tilec/jit/backend/cpu"
 	"tilec/jit/compile"
 	"tilec/jit/jittest"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -233,7 +234,7 @@ func (m mutant) near(ds lang.Diagnostics, name string) (line int, near bool) {
 }
 
 func TestMutations(t *testing.T) {
-	n := mutationsByDefault
+	n := mutationsByDefault / sweep.OneIn(2)
 	if text := os.Getenv(mutationsVariable); text != "" {
 		var err error
 		n, err = strconv.Atoi(text)

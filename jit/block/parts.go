@@ -265,6 +265,8 @@ func (t *text) constant(c *Constant) {
 			t.r.FailAt(at, "%d rounds of copies: there is at least one", c.Rounds)
 		}
 		t.flag("handed", &c.Handed)
+	} else {
+		t.flag("shared", &c.Shared)
 	}
 	if !t.reading() {
 		return

@@ -55,7 +55,7 @@ body:
 
 // simplifications give a value that stands for the operation's result, or nil.
 var simplifications = []func(*ir.Builder, *ir.Op) *ir.Value{
-	foldSize, foldWhole, foldConstants, foldIdentity, foldNegation, foldSelf, foldDigits, foldTwice, foldWhere, foldCast, foldFull, foldChecks,
+	foldSize, foldWhole, foldConstants, foldIdentity, foldNegation, foldPower, foldSelf, foldDigits, foldTwice, foldWhere, foldCast, foldFull, foldChecks,
 }
 
 // constant emits a constant of the type, spread over its axes.
@@ -117,6 +117,31 @@ func foldNegation(b *ir.Builder, op *ir.Op) *ir.Value {
 		return nil
 	}
 	return b.Op(lang.OpNeg, x)
+}
+
+// foldPower makes products of small whole powers, which take tens of instructions as functions: x ** 2 is the same number, and x ** 3 and
+// x ** 4, of two and three roundings, stay within the bound of powers. Of narrow floats these would round at their own width.
+func foldPower(b *ir.Builder, op *ir.Op) *ir.Value {
+	if op.Code != lang.OpPow {
+		return nil
+	}
+	c, ok := op.Args[1].IsConst()
+	x, d := op.Args[0], op.Args[0].Type.DType
+	if !ok || !x.Type.Same(op.Result().Type) {
+		return nil
+	}
+	switch wide := d.Bits() >= 32; {
+	case c.Float == 2:
+		return b.Op(lang.OpMul, x, x)
+	case c.Float == 3 && wide:
+		return b.Op(lang.OpMul, b.Op(lang.OpMul, x, x), x)
+	case c.Float == 4 && wide:
+		square := b.Op(lang.OpMul, x, x)
+		return b.Op(lang.OpMul, square, square)
+	case c.Float == -1:
+		return b.Op(lang.OpDiv, b.Const(d, ir.Const{Float: 1}), x)
+	}
+	return nil
 }
 
 func foldConstants(b *ir.Builder, op *ir.Op) *ir.Value {

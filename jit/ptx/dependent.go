@@ -81,7 +81,7 @@ func (k *kernel) askFor(c *block.Constant) {
 	l := k.Homes[op.Result()]
 	from := k.addressing(op, l)
 	name := "cp.async.ca.shared.global"
-	if c.GroupBytes == 16 {
+	if c.GroupBytes == 16 && !c.Shared {
 		name = "cp.async.cg.shared.global"
 	}
 	if c.ThroughRegisters() {
