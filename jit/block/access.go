@@ -252,7 +252,9 @@ func (p *Program) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout.Layout, int
 		}
 		if dims[i].Gather {
 			for _, a := range dims[i].Index.Type.Axes {
-				put(a)
+				if !window[a] {
+					put(a)
+				}
 			}
 		}
 	}
@@ -299,20 +301,30 @@ func windowOf(dims []DimAccess) map[*ir.Axis]bool {
 	return window
 }
 
-// addedByThreads is the short Whole axis that nothing but reductions over it alone takes of a load, as that of parts that are added up: a thread has all of
-// it, and no warps meet. nil where there is none.
+// addedByThreads is the short Whole axis that nothing but reductions over it alone takes of a load, as that of parts that are added up, or of numbers that
+// are computed of the load element by element, as of rows that are weighted and added up: a thread has all of it, and no warps meet. nil where there is none.
 func (p *Program) addedByThreads(op *ir.Op) *ir.Axis {
 	if op.Code != lang.OpLoad || len(p.Uses[op.Result()]) == 0 {
 		return nil
 	}
 	var short *ir.Axis
-	for _, u := range p.Uses[op.Result()] {
-		if len(u.Op.Over) != 1 || u.Op.Code.Row().Group != lang.GroupReduce || short != nil && u.Op.Over[0] != short {
-			return nil
+	var reduced func(v *ir.Value) bool
+	reduced = func(v *ir.Value) bool {
+		for _, u := range p.Uses[v] {
+			switch row := u.Op.Code.Row(); {
+			case row.Elementwise && len(u.Op.Result().Type.Axes) == len(v.Type.Axes):
+				if len(p.Uses[u.Op.Result()]) == 0 || !reduced(u.Op.Result()) {
+					return false
+				}
+			case len(u.Op.Over) != 1 || row.Group != lang.GroupReduce || short != nil && u.Op.Over[0] != short:
+				return false
+			default:
+				short = u.Op.Over[0]
+			}
 		}
-		short = u.Op.Over[0]
+		return true
 	}
-	if !short.Few() {
+	if !reduced(op.Result()) || short == nil || !short.Few() {
 		return nil
 	}
 	return short

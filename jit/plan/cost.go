@@ -316,6 +316,9 @@ func (c at) weight(op *ir.Op) float64 {
 	return weight(op)
 }
 
+// powerWeight is that of a power: 240 instructions for sm_90a, nearly half of them of f64, which take two turns, and some for numbers that few programs have.
+const powerWeight = 300
+
 // weight is how many simple operations an elementwise one costs.
 func weight(op *ir.Op) float64 {
 	switch row := op.Code.Row(); {
@@ -328,6 +331,8 @@ func weight(op *ir.Op) float64 {
 			n *= 3 // in the thread, over lanes, over warps
 		}
 		return n
+	case op.Code == lang.OpPow:
+		return powerWeight
 	case row.Ulp > 0, op.Code == lang.OpDiv, op.Code == lang.OpMod, op.Code == lang.OpFloorDiv, op.Code == lang.OpSqrt:
 		return 8
 	case op.Code == lang.OpRandomBits:
@@ -566,7 +571,10 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 			e.compute, e.shared = e.compute+multiplied, e.shared+each
 			continue
 		}
-		if len(s.axes) == 0 {
+		if len(s.axes) == 0 { // each thread computes scalars by itself; but for functions, nobody notices
+			if each := c.weight(s.op); each > 1 && s.op.Code.Row().Elementwise {
+				ops += n * float64(c.threads()) * each
+			}
 			continue
 		}
 		if s.op.Code == lang.OpLoad {
