@@ -177,3 +177,91 @@ func TestCutReductionsAreFast(t *testing.T) {
 	require.NoError(t, err)
 	assert.Less(t, 3*front.Plan.Time, whole.Plan.Time)
 }
+
+const scanKernels = `
+kernel prefix(x: i32[N]) -> y: i32[N]
+    grid g in 1
+{
+    axis i in N
+    y[i] = cumsum(x[i], over i)
+}
+
+/// Where what is kept comes to lie, and how much that is.
+kernel kept(x: i32[N]) -> (y: i32[N], count: i32[1])
+    grid g in 1
+{
+    axis i in N
+    let keep = x[i] > 0
+    let at = cumsum(keep as i32, over i) - 1
+    let at = where(keep, at, N)
+    y[at] = x[i]
+    count[0] = sum(keep as i32, over i)
+}
+
+kernel rows(x: f32[3, N]) -> y: f32[3, N]
+    grid b in 3
+{
+    axis i in N
+    y[b, i] = 2 * cumsum(x[b, i], over i)
+}
+
+kernel backwards(x: i32[N]) -> y: i32[N]
+    grid g in 1
+{
+    axis i in N
+    y[i] = cumsum(x[i], over i, reverse = true)
+}
+`
+
+// A kernel that scans one very long row, or a few, is two launches: many blocks add up a part each, and each scans its part behind those before it.
+func TestCutScans(t *testing.T) {
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	module, err := jit.NewCompiler(d, nil).Load("scans.tile", []byte(scanKernels))
+	require.NoError(t, err)
+	n := 1<<20 + 77
+	x, rows := jit.NewArray(lang.I32, int64(n)), jit.NewArray(lang.F32, 3, int64(n/2))
+	for i := range n {
+		x.SetFloat(i, float64(i%100003-50000)*997)
+	}
+	for i := range rows.Len() {
+		rows.SetFloat(i, float64(i%7-3))
+	}
+	assert.Contains(t, launchesOf(t, scanKernels, "prefix", nil, x), "between %0:i32[1, 257]")
+	out, err := module.Call("prefix", jit.Args{"x": x})
+	require.NoError(t, err)
+	sum := int32(0)
+	for i := range n {
+		sum += int32(i%100003-50000) * 997
+		require.Equal(t, float64(sum), out["y"].Float(i), "element %d", i)
+	}
+
+	assert.Contains(t, launchesOf(t, scanKernels, "kept", nil, x), "between %0:i32[1, 257]")
+	out, err = module.Call("kept", jit.Args{"x": x})
+	require.NoError(t, err)
+	kept := 0
+	for i := range n {
+		if x.Float(i) > 0 {
+			require.Equal(t, x.Float(i), out["y"].Float(kept), "element %d", i)
+			kept++
+		}
+	}
+	assert.Equal(t, float64(kept), out["count"].Float(0))
+	assert.Zero(t, out["y"].Float(kept))
+
+	assert.Contains(t, launchesOf(t, scanKernels, "rows", nil, rows), "between %0:f32[3, 129]")
+	out, err = module.Call("rows", jit.Args{"x": rows})
+	require.NoError(t, err)
+	for b := range 3 {
+		sum := 0.0
+		for i := range n / 2 {
+			sum += rows.Float(b*(n/2) + i)
+			require.Equal(t, 2*sum, out["y"].Float(b*(n/2)+i), "row %d, element %d", b, i)
+		}
+	}
+
+	assert.Empty(t, launchesOf(t, scanKernels, "prefix", map[string]int64{"cut": 1}, x))
+	assert.Empty(t, launchesOf(t, scanKernels, "prefix", nil, small(lang.I32, 1000)), "of few")
+	assert.Empty(t, launchesOf(t, scanKernels, "backwards", nil, x), "from the last")
+}

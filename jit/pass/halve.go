@@ -8,14 +8,14 @@ import (
 	"tilec/lang"
 )
 
-// This file cuts a kernel in two launches, with a tensor between them. Two kinds of kernels gain by it. One that reduces very much to one number, or to few, has
+// This file cuts a kernel in two launches, with a tensor between them. Two kinds of kernels gain by it, beside those that scan (halvescan.go). One that reduces very much to one number, or to few, has
 // a block for each, or those of a cluster: cut, many blocks reduce a part each, in an order that the part has, and the second launch reduces what they give,
 // in order too. One whose rows are a product that is reduced again, as a linear layer with a softmax behind, makes the product anew for each
 // loop over a row that does not fit a block: cut, the product is made once, by blocks that need not have whole rows.
 
 // Halves is a kernel, after the passes that run before there is a plan, and where it is cut.
 type Halves struct {
-	// Value is the product or the reduction whose result lies between the launches, or, of a reduction, its parts.
+	// Value is the product or the reduction whose result lies between the launches, or, of a reduction, its parts; or the scan whose parts' sums do.
 	Value *ir.Op
 	// Shape is that of the tensor between them.
 	Shape []*ir.Dim
@@ -51,6 +51,9 @@ func Halve(f *ir.Func, multiprocessors int) *Halves {
 		}
 	}
 	if h := halveReduction(f, multiprocessors); h != nil {
+		return h
+	}
+	if h := halveScan(f, multiprocessors); h != nil {
 		return h
 	}
 	return halveProduct(f)
@@ -242,15 +245,27 @@ func (h *Halves) Front(f *ir.Func) {
 		start := b.Emit(&ir.Op{Code: lang.OpStart, Axis: h.part})[0]
 		at = append(h.places(f, b), b.Op(lang.OpDiv, start, b.Position(h.part, h.extent)))
 	}
-	b.Emit(&ir.Op{Code: lang.OpStore, Tensor: t, Args: append(at, h.Value.Result()), Checked: make([]bool, len(t.Shape))})
-	slices.SortStableFunc(f.Axes, func(x, y *ir.Axis) int { // those of the grid come first
-		return min(int(x.Kind), 1) - min(int(y.Kind), 1)
-	})
+	v := h.Value.Result()
+	if h.Value.Code == lang.OpScan {
+		f.Body.Ops = slices.DeleteFunc(f.Body.Ops, func(op *ir.Op) bool { return op == h.Value })
+		v = b.Emit(&ir.Op{Code: lang.OpSum, Args: h.Value.Operands(), Over: h.Value.Over})[0]
+	}
+	b.Emit(&ir.Op{Code: lang.OpStore, Tensor: t, Args: append(at, v), Checked: make([]bool, len(t.Shape))})
+	gridFirst(f)
 	dropAxes(f)
+}
+
+// gridFirst puts the axes of the grid before others.
+func gridFirst(f *ir.Func) {
+	slices.SortStableFunc(f.Axes, func(x, y *ir.Axis) int { return min(int(x.Kind), 1) - min(int(y.Kind), 1) })
 }
 
 // Behind makes the second launch of the kernel.
 func (h *Halves) Behind(f *ir.Func) {
+	if h.Value.Code == lang.OpScan {
+		h.scanBehind(f)
+		return
+	}
 	n := slices.Index(f.Body.Ops, h.Value)
 	rest := f.Body.Ops[n+1:]
 	b := &ir.Builder{Func: f, Block: &ir.Block{Ops: slices.Clone(f.Body.Ops[:n])}, At: h.Value.At}
