@@ -403,3 +403,81 @@ body:
 	assert.GreaterOrEqual(t, blocks(2048), int64(64))
 	assert.Less(t, blocks(1), blocks(2048))
 }
+
+// Each thread computes the functions of a launch's numbers: where one takes hundreds of instructions, threads have more elements.
+func TestFunctionsOfNumbersCount(t *testing.T) {
+	elements := func(scalar string) int64 {
+		f, err := ir.Parse("step", `kernel @step {
+  dim N = ?
+  tensor %x : in f32[N] align 16
+  tensor %y : out f32[N] align 16
+  scalar %0 b : f32
+  scalar %1 n : f32
+  axis i : grid N by B = ?
+body:
+  %2 = index i : i32{i}
+  %3 = load %x[%2] : f32{i}
+  %4 = `+scalar+` %0, %1 : f32
+  %5 = mul %3, %4 : f32{i}
+  store %y[%2] = %5
+}
+`)
+		require.NoError(t, err)
+		p, err := plan.Choose(f, on(t, "sm_90a"), sizes(map[string]int64{"N": 1 << 26}), nil)
+		require.NoError(t, err)
+		return p.Extents["i"] / int64(32*p.Warps)
+	}
+	assert.Greater(t, elements("pow"), elements("add"))
+}
+
+// A loop that ends where the block's part of a range does takes half of the range's steps, and so does one that is cut to the dimension.
+func TestLoopsUpToTheBlockTakeHalf(t *testing.T) {
+	time := func(axis, end string) float64 {
+		f, err := ir.Parse("causal", `kernel @causal {
+  dim S = 8
+  dim "S + 1" = 9
+  dim N = ?
+  dim D = 64
+  tensor %x : in bf16[N, D] align 16
+  tensor %first : in i32["S + 1"] align 16
+  tensor %y : out f32[N, D] align 16
+  axis s : grid scalar S
+  axis i : grid N by BI = 64`+axis+`
+  axis d : whole D[0 .. 64]
+  axis e : whole D[0 .. 64]
+  axis j : loop N by BJ = 64
+body:
+  %0 = index i : i32{i}
+  %1 = index d : i32{d}
+  %2 = load %x[%0, %1] : bf16{i, d}
+  %3 = start s : i32
+  %4 = load %first[%3] : i32
+  %5 = const 0 : i32
+  %6 = max %4, %5 : i32
+  %7 = size N : i32
+`+end+`
+  %10 = min %9, %7 : i32
+  %11 = index e : i32{e}
+  %12 = const 0 : f32
+  %13 = full %12 : f32{i, e}
+  %20 = for j from %6 to %10 with (%14 = %13) pos %15 : (f32{i, e}) {
+    %16 = index j : i32{j}
+    %17 = load %x[%16, %1] : bf16{j, d}
+    %18 = dot %2, %17 over d : f32{i, j}
+    %19 = cast %18 : bf16{i, j}
+    %21 = load %x[%16, %11] : bf16{j, e}
+    %22 = mma %19, %21, %14 over j : f32{i, e}
+    yield %22
+  }
+  store %y[%0, %11] = %20
+}
+`)
+		require.NoError(t, err)
+		p, err := plan.Choose(f, on(t, "sm_90a"), sizes(map[string]int64{"N": 32768}), map[string]int64{"warps": 4})
+		require.NoError(t, err)
+		return p.Time
+	}
+	const ranges = " over ranges of s from %first[0] to %first[1] zero outside in %y"
+	all := time(ranges, "  %8 = const 1 : i32\n  %30 = add %3, %8 : i32\n  %9 = load %first[%30] : i32")
+	assert.InDelta(t, 0.5, time(ranges, "  %9 = end i : i32")/all, 0.1)
+}

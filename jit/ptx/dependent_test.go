@@ -74,3 +74,31 @@ func TestOperandsTakeThePlaceOfWeights(t *testing.T) {
 		}
 	}
 }
+
+// Constants that every block reads are copied through the L1: all blocks would ask one slice of the L2 for them. Rows that a block has by itself are not.
+func TestConstantsOfAllBlocksAreCached(t *testing.T) {
+	f := parse(t, `kernel @scaled {
+  dim M = ?
+  dim C = 256
+  tensor %x : in bf16[M, C] align 16 constant
+  tensor %g : in f32[C] align 16 constant
+  tensor %y : out f32[M, C] align 16
+  axis i : grid M by BI = 8
+  axis c : grid C by BC = 256
+  dependent
+body:
+  %0 = index i : i32{i}
+  %1 = index c : i32{c}
+  %2 = load %x[%0, %1] : bf16{i, c}
+  %3 = cast %2 : f32{i, c}
+  %4 = load %g[%1] : f32{c}
+  %5 = mul %3, %4 : f32{i, c}
+  store %y[%0, %1] = %5
+}
+`)
+	p := plan.Plan{Extents: map[string]int64{"i": 8, "c": 256}, Warps: 4, Stages: 1}
+	code := compile(t, f, &p, "sm_90a").Text
+	require.Equal(t, 2, strings.Count(code, "cp.async.ca"), "eight gains a thread")
+	require.Equal(t, 2, strings.Count(code, "cp.async.cg"), "eight elements of two rows")
+	differ(t, f, p, map[string]int64{"M": 37}, 0, 100)
+}
