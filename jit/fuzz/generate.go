@@ -144,6 +144,9 @@ func newGenerator(seed uint64, stream string) *generator {
 	return &generator{r: random(seed, stream), indent: 1, heavy: 2, area: 1, tileOf: map[string]string{}, many: map[string]manyOf{}}
 }
 
+// chance is true so many times of a hundred. It is called, not copied to its hundreds of places: the binary is smaller.
+//
+//go:noinline
 func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
 
 func pick[T any](r *rand.Rand, xs ...T) T { return xs[r.IntN(len(xs))] }

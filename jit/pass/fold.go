@@ -55,7 +55,7 @@ body:
 
 // simplifications give a value that stands for the operation's result, or nil.
 var simplifications = []func(*ir.Builder, *ir.Op) *ir.Value{
-	foldSize, foldWhole, foldConstants, foldIdentity, foldNegation, foldPower, foldSelf, foldDigits, foldTwice, foldWhere, foldCast, foldFull, foldChecks,
+	foldSize, foldWhole, foldConstants, foldIdentity, foldNegation, foldPower, foldQuotient, foldSelf, foldDigits, foldTwice, foldWhere, foldCast, foldFull, foldChecks,
 }
 
 // constant emits a constant of the type, spread over its axes.
@@ -142,6 +142,20 @@ func foldPower(b *ir.Builder, op *ir.Op) *ir.Value {
 		return b.Op(lang.OpDiv, b.Const(d, ir.Const{Float: 1}), x)
 	}
 	return nil
+}
+
+// foldQuotient multiplies by the inverse of a power of two, which gives the same bits.
+func foldQuotient(b *ir.Builder, op *ir.Op) *ir.Value {
+	if op.Code != lang.OpDiv || !op.Result().Type.DType.IsFloat() {
+		return nil
+	}
+	c, ok := op.Args[1].IsConst()
+	x, d := op.Args[0], op.Result().Type.DType
+	inverse := 1 / c.Float
+	if mantissa, _ := math.Frexp(math.Abs(c.Float)); !ok || mantissa != 0.5 || !x.Type.Same(op.Result().Type) || eval.Round(inverse, d) != inverse {
+		return nil
+	}
+	return b.Op(lang.OpMul, x, b.Const(d, ir.Const{Float: inverse}))
 }
 
 func foldConstants(b *ir.Builder, op *ir.Op) *ir.Value {

@@ -54,7 +54,9 @@ type Operand struct {
 	Old func() Operand
 }
 
-// Bad is what is in error, which has been said.
+// Bad is what is in error, which has been said. It is called, not copied to hundreds of places: the binary is smaller.
+//
+//go:noinline
 func Bad(at lang.Span) Operand { return Operand{Mode: Invalid, At: at} }
 
 // IsUntyped reports a constant or a size, which adapts to its context.
