@@ -11,7 +11,8 @@
 # what is expected of the GPU; pins times what bench/trials.txt pins (TRIALS names another file), beside what
 # is planned, and leaves pins.json, an array for each line of it, which `tilec bench spaces --add` keeps. JOBS is how many tests run at once (8), and
 # CORRECTNESS_SECONDS when they are cut (420): what had ended by then is told; those whose names match the regular expression SKIP are left out. fuzz runs random programs of every topic,
-# for FUZZ_SECONDS each (20), from SEED on (that of the day), and leaves findings in a folder each.
+# for FUZZ_SECONDS each (20), from SEED on (that of the day), and leaves findings in a folder each. beyond times bench/beyond: sequences, products, images and
+# rows, or the files that BEYOND names, as in BEYOND="serving training", of which a call has time for two (the others are modern, science and vision).
 #
 # TOOLS=DIR with DIR/include/cuda.h and DIR/lib builds the driver's conformance
 # test with gorgonia.org/cu too. PTXAS=FILE takes an assembler along.
@@ -118,19 +119,22 @@ bench() {
     rm -f "$OUT"/{peers,cold,models}.jsonl
 }
 
-# beyond times the kernels of bench/beyond, and PyTorch beside them.
+# beyond times the kernels of bench/beyond, of the files that BEYOND names, and PyTorch beside them.
 beyond() {
     local file kernel args each
     export TILEC_CACHE=$work/cache
-    python3 -c "import numpy; numpy.save('$work/first.npy', numpy.arange(0, 65537, 32, dtype=numpy.int32))"
+    (cd "$work" && python3 "$root/bench/beyond/data.py")
     while IFS=: read -r kernel args _; do
         read -r file kernel <<<"$kernel"
-        case $file in '' | '#') continue ;; esac
+        case " ${BEYOND:-sequences products images rows} " in *" $file "*) ;; *) continue ;; esac
         # shellcheck disable=SC2086 # the arguments are separate words
         each=$(cd "$work" && limited 60 "$work/tilec" run "$root/bench/beyond/$file.tile" $kernel $args --device "$device" --time --json 2>>"$work/beyond.err" | tr -d '\n' | sed -n 's/.*"median_us": *\([0-9.]*\).*/\1/p')
         echo "$kernel $args: ${each:-failed}" | tee -a "$OUT/beyond.txt"
     done < <(grep -v '^#' "$root/bench/beyond/sizes.txt" | sed 's/: /:/g')
-    limited 300 python3 bench/beyond/peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt"
+    case ${BEYOND:-} in
+        '') limited 300 python3 bench/beyond/peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt" ;;
+        *) limited 300 python3 bench/beyond/more_peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt" ;;
+    esac
 }
 
 # pins times forms that can be pinned beside those that are planned: a process for each line of the
