@@ -14,8 +14,12 @@ import (
 	"tilec/jit/assembled"
 	"tilec/jit/compile"
 	"tilec/jit/file"
+	"tilec/jit/graph"
+	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/spec"
 	"tilec/jit/target"
+	"tilec/lang"
 	"tilec/typecheck/typed"
 )
 
@@ -33,7 +37,7 @@ type kernelPage struct {
 	// Roofline is absent on the CPU.
 	Roofline *rooflinePage `json:"roofline,omitempty"`
 	// Decided is what was decided of a block of threads, Memory what takes its shared memory, and Said what became of the pins of the
-	// source, a line each.
+	// source, in how many launches the kernel is cut, and what would take less time, a line each.
 	Decided []string `json:"decided,omitempty"`
 	Memory  []string `json:"memory,omitempty"`
 	Said    []string `json:"said,omitempty"`
@@ -85,16 +89,14 @@ func (a *app) explainKernel(k *typed.Kernel, args []*argument, machine target.Ma
 			return err
 		}
 		for _, launch := range s.Launches() {
-			e, err := compile.Explain(launch, machine)
+			made, err := launchPages(launch, machine)
 			if err != nil {
 				return err
 			}
-			page, err := kernelPageOf(e, machine)
-			if err != nil {
-				return err
+			for _, page := range made {
+				page.For = givenTo(options)
 			}
-			page.For = givenTo(options)
-			pages = append(pages, page)
+			pages = append(pages, made...)
 		}
 		return nil
 	})
@@ -118,6 +120,67 @@ func (a *app) explainKernel(k *typed.Kernel, args []*argument, machine target.Ma
 	return nil
 }
 
+// widerFactors says, of a product with a factor that is a product of narrow floats itself, in f32 as the language has it in a sum, what takes less time.
+func widerFactors(f *ir.Func) (said []string) {
+	f.Walk(func(op *ir.Op) bool {
+		if op.Code.Row().Group != lang.GroupContract {
+			return true
+		}
+		for _, x := range op.Args[:2] {
+			if x.Type.DType != lang.F32 || x.Def == nil || x.Def.Code != lang.OpMul {
+				continue
+			}
+			narrow := slices.IndexFunc(x.Def.Args, func(v *ir.Value) bool {
+				return v.Def != nil && v.Def.Code == lang.OpCast && v.Def.Args[0].Type.DType.IsFloat() && v.Def.Args[0].Type.DType.Bits() == 16
+			})
+			if narrow >= 0 {
+				d := x.Def.Args[narrow].Def.Args[0].Type.DType
+				said = append(said, fmt.Sprintf("a sum of products of three factors multiplies f32 numbers, which threads make: `dot(a * b, c)` rounds a * b to %s first, and has the rate of %s", d, d))
+			}
+		}
+		return true
+	})
+	return said
+}
+
+// launchPages explain a launch, or the two in which it is cut.
+func launchPages(s *spec.Spec, machine target.Machine) ([]*kernelPage, error) {
+	explain := func(s *spec.Spec, said string) (*kernelPage, error) {
+		e, err := compile.Explain(s, machine)
+		if err != nil {
+			return nil, err
+		}
+		p, err := kernelPageOf(e, machine)
+		if err == nil && said != "" {
+			p.Said = append([]string{said}, p.Said...)
+		}
+		return p, err
+	}
+	h, err := graph.Cut(s, machine)
+	if err != nil {
+		return nil, err
+	}
+	var whole *kernelPage
+	if h == nil || h.Judged {
+		if whole, err = explain(s, ""); err != nil || h == nil {
+			return []*kernelPage{whole}, err
+		}
+	}
+	between := fmt.Sprintf("%s%v between them; `cut=1` keeps it one", h.DType, h.Shape)
+	front, err := explain(h.Front, "the first of the two launches in which it is cut, with "+between)
+	if err != nil {
+		return nil, err
+	}
+	behind, err := explain(h.Behind, "the second of two launches, with "+between)
+	if err != nil {
+		return nil, err
+	}
+	if whole != nil && front.Best.Seconds+behind.Best.Seconds >= whole.Best.Seconds {
+		return []*kernelPage{whole}, nil
+	}
+	return []*kernelPage{front, behind}, nil
+}
+
 // givenTo are the sizes, constants, types and pins of options.
 func givenTo(o jit.Options) string {
 	var words []string
@@ -138,7 +201,7 @@ func givenTo(o jit.Options) string {
 func kernelPageOf(e *compile.Explanation, machine target.Machine) (*kernelPage, error) {
 	p := &kernelPage{
 		Kernel: e.Func.Name, Target: machine.Name, Plan: e.Plan.String(), Best: e.Plan.Estimate, Next: e.Plan.Next,
-		Decided: e.Decided, Memory: e.Memory(), Said: append(e.Fills(), e.Lowered.Pins...), Pins: e.Pins,
+		Decided: e.Decided, Memory: e.Memory(), Said: slices.Concat(e.Fills(), e.Lowered.Pins, widerFactors(e.Func)), Pins: e.Pins,
 	}
 	if w := e.Work; w.Time > 0 {
 		r := &rooflinePage{FLOP: w.FLOP, Bytes: w.Bytes, MemorySeconds: w.Memory, ComputeSeconds: w.Compute, Bound: e.Bound(), Part: w.Time / e.Plan.Time}

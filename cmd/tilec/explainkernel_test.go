@@ -116,3 +116,37 @@ func TestPinsAreHeldAgainstEachOther(t *testing.T) {
 		assert.True(t, found)
 	}
 }
+
+// A kernel that is cut in two launches is explained as these, and a sum of products of three factors says what is faster.
+func TestExplainSaysWhatRuns(t *testing.T) {
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	program, problems := jit.Load("said.tile", []byte(`
+kernel prefix(x: i32[N]) -> y: i32[N]
+    grid g in 1
+{
+    axis i in N
+    y[i] = cumsum(x[i], over i)
+}
+
+kernel gains(x: bf16[M, K], g: bf16[K], w: bf16[N, K]) -> y: f32[M, N] { y[i, j] = sum(x[i, k] * g[k] * w[j, k], over k) }
+
+kernel scaled(x: bf16[M, K], s: bf16[M], w: bf16[N, K]) -> y: f32[M, N] { y[i, j] = sum(x[i, k] * s[i] * w[j, k], over k) }
+`), nil)
+	require.Empty(t, problems)
+	said := map[string][]string{}
+	for i, dims := range []map[string]int64{{"N": 1 << 24}, {"M": 512, "N": 512, "K": 512}, {"M": 512, "N": 512, "K": 512}} {
+		s, err := jit.Specialise(program.Kernels[i], jit.Options{Dims: dims})
+		require.NoError(t, err)
+		pages, err := launchPages(s, machine)
+		require.NoError(t, err)
+		for _, p := range pages {
+			said[p.Kernel] = append(said[p.Kernel], p.Said...)
+		}
+	}
+	require.Len(t, said["prefix"], 2)
+	assert.Contains(t, said["prefix"][0], "the first of the two launches in which it is cut, with i32[1 1024] between them")
+	require.Len(t, said["gains"], 1)
+	assert.Contains(t, said["gains"][0], "rounds a * b to bf16 first")
+	assert.Empty(t, said["scaled"])
+}

@@ -99,10 +99,19 @@ func mayNotCut(s *spec.Spec) bool {
 	return asked == cutNever || shared || len(s.Fused) > 0 || s.Cut != nil || asked != cutAlways && (len(s.Pins) > 0 || s.Vary != nil || s.Debug || s.Deterministic)
 }
 
-// halvesOf are the two launches that one becomes; nil where it stays one.
-func (b *Bound) halvesOf(c Call, env *compile.Compiler, guard int64) ([]Call, error) {
-	s, t := c.Spec, env.Device.Target()
-	if mayNotCut(s) {
+// Halves are the two launches of a kernel that is cut, and the tensor between them.
+type Halves struct {
+	Front, Behind *spec.Spec
+	// DType and Shape are those of the tensor between.
+	DType lang.DType
+	Shape []int64
+	// Judged: of a product, which is cut where that is predicted to take less time.
+	Judged bool
+}
+
+// Cut finds how a launch is cut for a machine; nil where it stays one.
+func Cut(s *spec.Spec, t target.Machine) (*Halves, error) {
+	if !t.IsGPU() || mayNotCut(s) {
 		return nil, nil
 	}
 	f, dims := builtOf(s, t, reduced)
@@ -113,7 +122,8 @@ func (b *Bound) halvesOf(c Call, env *compile.Compiler, guard int64) ([]Call, er
 	if h == nil {
 		return nil, nil
 	}
-	shape, sizes := []int64{}, []size.Size{}
+	made := &Halves{DType: h.Type(), Judged: h.OfProduct() && cutAsked(s) != cutAlways}
+	sizes := []size.Size{}
 	for _, d := range h.Shape {
 		n := d.Value
 		if !d.Known() {
@@ -125,46 +135,53 @@ func (b *Bound) halvesOf(c Call, env *compile.Compiler, guard int64) ([]Call, er
 				return nil, nil
 			}
 		}
-		shape, sizes = append(shape, n), append(sizes, size.Const(n))
+		made.Shape, sizes = append(made.Shape, n), append(sizes, size.Const(n))
 	}
-	if slices.Contains(shape, 0) {
+	if slices.Contains(made.Shape, 0) {
 		return nil, nil
 	}
-	bytes := (h.Type().Bytes(tensor.Elements(shape)) + guard + tempAlign - 1) / tempAlign * tempAlign
-	between := View{Slot: Slot{Temp: true, Index: len(b.Temps)}, DType: h.Type(), Shape: shape, Strides: tensor.Contiguous(shape)}
-
 	k, inputs := s.Kernel, len(s.Kernel.Params)
 	param := func(mode lang.ParamMode) *typed.Param {
 		return &typed.Param{Name: pass.Between, Mode: mode, DType: typed.DType{Of: h.Type()}, IsTensor: true, Shape: sizes, At: k.Decl.Name.Span()}
 	}
 	layout := spec.Layout{Contiguous: true, Align: tensor.PowerDivisor(0)}
-	half := func(behind bool) Call {
+	half := func(behind bool) *spec.Spec {
 		one, of := *k, *s
 		of.Kernel, of.Cut = &one, &spec.Cut{Of: s, Behind: behind}
 		of.Layouts = append(slices.Clone(s.Layouts[:inputs]), layout)
 		of.Pins = maps.Clone(s.Pins) // extents are those of the whole kernel's axes
 		maps.DeleteFunc(of.Pins, func(name string, _ int64) bool { return !slices.Contains(lang.PlanSettings(), name) })
-		made := Call{Spec: &of, Tensors: append(slices.Clone(c.Tensors[:inputs]), between), Scalars: c.Scalars, At: c.At}
 		if !behind {
 			one.Outputs = []*typed.Param{param(lang.Out)}
-			return made
+			return &of
 		}
 		one.Params = append(slices.Clone(k.Params), param(lang.In))
 		of.Layouts = append(of.Layouts, s.Layouts[inputs:]...)
-		made.Tensors = append(made.Tensors, c.Tensors[inputs:]...)
-		for _, i := range c.Fills {
-			if i >= inputs {
-				i++
-			}
-			made.Fills = append(made.Fills, i)
-		}
-		return made
+		return &of
 	}
-	front, behind := half(false), half(true)
-	if h.OfProduct() && cutAsked(s) != cutAlways && !pays(env, s, front.Spec, behind.Spec) {
-		return nil, nil
+	made.Front, made.Behind = half(false), half(true)
+	return made, nil
+}
+
+// halvesOf are the two launches that one becomes; nil where it stays one.
+func (b *Bound) halvesOf(c Call, env *compile.Compiler, guard int64) ([]Call, error) {
+	s, inputs := c.Spec, len(c.Spec.Kernel.Params)
+	h, err := Cut(s, env.Device.Target())
+	if h == nil || err != nil || h.Judged && !pays(env, s, h.Front, h.Behind) {
+		return nil, err
 	}
+	bytes := (h.DType.Bytes(tensor.Elements(h.Shape)) + guard + tempAlign - 1) / tempAlign * tempAlign
+	between := View{Slot: Slot{Temp: true, Index: len(b.Temps)}, DType: h.DType, Shape: h.Shape, Strides: tensor.Contiguous(h.Shape)}
 	b.Temps = append(b.Temps, Temp{Size: bytes})
+	read := append(slices.Clone(c.Tensors[:inputs]), between)
+	front := Call{Spec: h.Front, Tensors: read, Scalars: c.Scalars, At: c.At}
+	behind := Call{Spec: h.Behind, Tensors: append(slices.Clone(read), c.Tensors[inputs:]...), Scalars: c.Scalars, At: c.At}
+	for _, i := range c.Fills {
+		if i >= inputs {
+			i++
+		}
+		behind.Fills = append(behind.Fills, i)
+	}
 	return []Call{front, behind}, nil
 }
 
