@@ -126,6 +126,7 @@ func (b *bodyChecker) declareAxis(x *typed.Axis) {
 	b.Declare(b.scope, &rules.Entity{Kind: rules.EntAxis, Name: x.Name, At: x.At, Axis: x}, false)
 	b.scope.Axes = append(b.scope.Axes, x)
 	b.Prover.Bound(x.Dim)
+	b.Prover.Bound(x.Len)
 	if x.Kind != typed.LoopAxis && x.Dim.Symbol() != nil {
 		b.Prover.Assume(x.Dim) // a constant below 0 is refused at launch
 	}

@@ -249,8 +249,10 @@ func (b *bodyChecker) learn(cond lang.Expr) {
 		b.learn(e.Y)
 		return
 	}
+	b.Sizing++ // what divides by a constant parameter is a size: nothing is proven of it but where that is positive
 	x, okX := b.value(e.X).Position()
 	y, okY := b.value(e.Y).Position()
+	b.Sizing--
 	if !okX || !okY {
 		return
 	}

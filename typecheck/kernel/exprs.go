@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 
 	"tilec/lang"
 	"tilec/typecheck/report"
@@ -242,7 +243,32 @@ func (b *bodyChecker) bounded(op lang.Op, p, q size.Size) size.Size {
 			}
 		}
 	}
+	for _, l := range b.ends(op, append(p.Symbols(), q.Symbols()...)) { // of max(index(i) - 1, 0) the last position of i
+		switch {
+		case op == lang.OpMax && b.Prover.AtMost(p, l) && b.Prover.AtMost(q, l):
+			b.limit(m, nil, []size.Size{l})
+		case op == lang.OpMin && b.Prover.AtMost(l, p) && b.Prover.AtMost(l, q):
+			b.limit(m, []size.Size{l}, nil)
+		}
+	}
 	return s
+}
+
+// ends are sizes that positions are known to be no more than, or, for the smaller of two numbers, no less.
+func (b *bodyChecker) ends(op lang.Op, positions []*size.Symbol) (ends []size.Size) {
+	b.Prover.Each(func(sym *size.Symbol, fact size.Size) {
+		if sym.Kind != size.PositionSymbol || !slices.Contains(positions, sym) {
+			return
+		}
+		end := fact.Add(size.Of(sym))
+		if op == lang.OpMin {
+			end = size.Of(sym).Sub(fact)
+		}
+		if !slices.ContainsFunc(end.Symbols(), func(s *size.Symbol) bool { return s.Kind == size.PositionSymbol }) {
+			ends = append(ends, end)
+		}
+	})
+	return ends
 }
 
 // limits are positions that a hidden symbol is no less, and no more, than.

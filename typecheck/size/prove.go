@@ -325,8 +325,25 @@ func (y *system) positive(s Size) bool {
 	if c, ok := s.Const(); ok {
 		return c > 0
 	}
-	sym := s.Symbol()
-	return sym != nil && y.atLeast(sym, 1)
+	if sym := s.Symbol(); sym != nil {
+		return y.atLeast(sym, 1)
+	}
+	// What a divisor of it goes into is not 0: heads by the heads that share keys and values.
+	of, by, ok := s.Quotient()
+	return ok && y.positive(of) && y.positive(by) && y.divides(by, of)
+}
+
+// divides reports that an assumption says that of is a multiple of by.
+func (y *system) divides(by, of Size) bool {
+	none := of.Mod(by).Neg()
+	for _, sym := range of.Symbols() {
+		for _, f := range y.facts[sym] {
+			if f.Equal(none) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // atLeast looks for a fact that is a plain lower bound of a symbol.
