@@ -105,6 +105,9 @@ func decode(k *Kernel) {
 	}
 }
 
+// fail refuses an instruction. It is called, not copied to a hundred places: the binary is smaller.
+//
+//go:noinline
 func (d *decoder) fail(format string, args ...any) {
 	panic(&syntax.Error{Line: d.st.Line, Message: fmt.Sprintf(format, args...) + " in " + d.st.Opcode})
 }
