@@ -4,6 +4,24 @@ const pass = "jit/pass/"
 
 // passFaults are in the passes over tile IR.
 var passFaults = []Fault{
+	{ID: "factors-of-f32", File: pass + "factors.go", Class: "contract", First: "jit/pass TestMeansOfF32Stay",
+		Old: `if widened(x) == x {`, New: `if false {`,
+		Note: "a mean of products of f32 is a contraction, whose factors may be rounded to tf32"},
+	{ID: "factors-that-vary", File: pass + "factors.go", Class: "contract", First: "jit/pass TestExamples",
+		Old: `common := slices.DeleteFunc(slices.Clone(all), varies)`, New: `common := slices.Clone(all)`,
+		Note: "factors that are summed are multiplied with the sum too"},
+	{ID: "scan-own-part", File: pass + "halvescan.go", Class: "reduction", First: "jit TestCutScans",
+		Old: `b.Op(lang.OpLt, part, number)`, New: `b.Op(lang.OpLe, part, number)`,
+		Note: "a block's part of a scan begins behind itself"},
+	{ID: "scan-backwards", File: pass + "halvescan.go", Class: "reduction", First: "jit TestCutScans",
+		Old: `op.Code != lang.OpScan || op.Reverse ||`, New: `op.Code != lang.OpScan ||`,
+		Note: "a scan from the last element adds up the parts before a block's"},
+	{ID: "power-of-narrow", File: pass + "fold.go", Class: "fold", First: "jit/pass TestPowersAndQuotients",
+		Old: `case c.Float == 3 && wide:`, New: `case c.Float == 3:`,
+		Note: "a power of a narrow float rounds twice at its own width"},
+	{ID: "quotient-of-any", File: pass + "fold.go", Class: "fold", First: "jit/pass TestPowersAndQuotients",
+		Old: `!ok || mantissa != 0.5 ||`, New: `!ok ||`,
+		Note: "a quotient by any number is a product with its inverse"},
 	// fold.go
 	{ID: "fold-add-zero", File: pass + "fold.go", Class: "fold",
 		Old: `{lang.OpAdd, true, true, true, floatIs(negativeZero), false},`, New: `{lang.OpAdd, true, true, true, floatIs(0), false},`,

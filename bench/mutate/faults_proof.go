@@ -6,6 +6,15 @@ const check = "typecheck/"
 // element of an output is stored, that a result does not depend on how an axis is
 // cut; and in its warnings and the arithmetic of literals.
 var proofFaults = []Fault{
+	{ID: "quotients-of-any", File: check + "size/prove.go", Class: "bounds", First: "typecheck/size TestQuotientsOfMultiplesAreDivisors",
+		Old: `y.positive(by) && y.divides(by, of)`, New: `y.positive(by)`,
+		Note: "a quotient that may be 0 is a divisor"},
+	{ID: "larger-than-one", File: check + "kernel/exprs.go", Class: "bounds", First: "typecheck TestErrors",
+		Old: `op == lang.OpMax && b.Prover.AtMost(p, l) && b.Prover.AtMost(q, l)`, New: `op == lang.OpMax && b.Prover.AtMost(p, l)`,
+		Note: "the larger of two positions is no more than what one of them is no more than"},
+	{ID: "spans-of-ranges-anywhere", File: check + "kernel/grid_range.go", Class: "race", First: "typecheck TestErrors",
+		Old: `if boundOf(n, x) && !ofLoops[n] {`, New: `if false {`,
+		Note: "elements are told by where a block's part of a range begins"},
 	// reach.go, coverage.go
 	{ID: "divided-by-others", File: "typecheck/blocks/races.go", Class: "race", First: "typecheck TestErrors",
 		Old: `return of, by, x.Equal(of) && c.Equal(by)`, New: `return of, by, x.Equal(of)`,
