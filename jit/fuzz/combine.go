@@ -96,7 +96,7 @@ func (m *machine) combine(op *ir.Op) *tile {
 	n := m.sizesOf(op.Over)[0]
 	step := whole[0].steps(op.Over)[0]
 	out := results[0].steps(op.Over)[0]
-	list := floatFold(op.Fn)
+	fold := floatFold(op.Fn)
 	free := rounds(op.Fn)
 	walk(m.sizesOf(rest), [][]int{whole[0].steps(rest), results[0].steps(rest)}, func(base []int) {
 		if n == 0 {
@@ -108,7 +108,10 @@ func (m *machine) combine(op *ir.Op) *tile {
 			return
 		}
 		var acc []*tile
-		var seen []interval
+		var seen folding
+		if fold != nil {
+			seen = fold()
+		}
 		for k := range n {
 			at := k
 			if op.Reverse {
@@ -116,11 +119,12 @@ func (m *machine) combine(op *ir.Op) *tile {
 			}
 			x := m.elements(whole, base[0]+at*step)
 			switch {
-			case list != nil:
-				seen = append(seen, x[0].f[0])
-				r := m.make(ir.Scalar(x[0].dtype))
-				r.f[0] = list(x[0].dtype, seen)
-				acc = []*tile{r}
+			case fold != nil:
+				if seen.take(x[0].f[0]); op.Code == lang.OpScan || k == n-1 {
+					r := m.make(ir.Scalar(x[0].dtype))
+					r.f[0] = seen.result(x[0].dtype)
+					acc = []*tile{r}
+				}
 			case acc == nil:
 				acc = x
 			default:
@@ -165,8 +169,8 @@ func (m *machine) call(op *ir.Op, x, y []*tile) []*tile {
 	return m.block(op.Fn)
 }
 
-// floatFold is what a list of floats gives by a function that is one sum or one product, nil for others.
-func floatFold(fn *ir.Block) func(lang.DType, []interval) interval {
+// floatFold begins what floats give by a function that is one sum or one product, nil for others.
+func floatFold(fn *ir.Block) func() folding {
 	if len(fn.Ops) != 1 || len(fn.Params) != 2 {
 		return nil
 	}
@@ -178,9 +182,9 @@ func floatFold(fn *ir.Block) func(lang.DType, []interval) interval {
 	}
 	switch fn.Ops[0].Code {
 	case lang.OpAdd:
-		return sumFloats
+		return func() folding { return newAddition() }
 	case lang.OpMul:
-		return product
+		return func() folding { return newMultiplication() }
 	}
 	return nil
 }

@@ -26,37 +26,68 @@ func lastBit(v float64) float64 {
 	return math.Ldexp(1, max(math.Ilogb(v), -1022)-52+bits.TrailingZeros64(m))
 }
 
-func sumFloats(d lang.DType, list []interval) interval {
-	acc := accumulator(d)
-	n := float64(len(list))
-	return sumOf(list).rounded(acc, n*rounding(acc), n)
-}
+func sumFloats(d lang.DType, list []interval) interval { return folded(newAddition(), d, list) }
 
 // product is the product of a list, in any order.
-func product(d lang.DType, list []interval) interval {
-	acc := accumulator(d)
-	r := point(1)
-	most, least, exact := 1.0, 1.0, true
+func product(d lang.DType, list []interval) interval { return folded(newMultiplication(), d, list) }
+
+// folding takes numbers one by one, and gives what a fold of them in any order gives.
+type folding interface {
+	take(x interval)
+	result(d lang.DType) interval
+}
+
+func folded(f folding, d lang.DType, list []interval) interval {
 	for _, x := range list {
-		r = r.mul(x)
-		if x.nan == always {
-			return x
-		}
-		if m := x.most(); m > 1 {
-			most *= m
-		}
-		if m := x.least(); m < 1 && m > 0 {
-			least *= m
-		}
-		exact = exact && x.exact() && (x.lo == 0 || math.Abs(x.lo) == 1)
+		f.take(x)
 	}
+	return f.result(d)
+}
+
+// multiplication multiplies numbers one by one.
+type multiplication struct {
+	r           interval
+	most, least float64 // of what products in some order may come to
+	terms       int
+	exact       bool
+	// nan is a number that is none, behind which nothing changes; nil where there was none.
+	nan *interval
+}
+
+func newMultiplication() *multiplication {
+	return &multiplication{r: point(1), most: 1, least: 1, exact: true}
+}
+
+func (p *multiplication) take(x interval) {
+	p.terms++
+	if p.nan != nil {
+		return
+	}
+	p.r = p.r.mul(x)
+	if x.nan == always {
+		p.nan = &x
+		return
+	}
+	if m := x.most(); m > 1 {
+		p.most *= m
+	}
+	if m := x.least(); m < 1 && m > 0 {
+		p.least *= m
+	}
+	p.exact = p.exact && x.exact() && (x.lo == 0 || math.Abs(x.lo) == 1)
+}
+
+func (p *multiplication) result(d lang.DType) interval {
+	acc := accumulator(d)
 	switch {
-	case exact || len(list) < 2:
-		return r
-	case !(most <= acc.Largest()/2) || !(least >= acc.Spacing(0)*2/rounding(acc)):
+	case p.nan != nil:
+		return *p.nan
+	case p.exact || p.terms < 2:
+		return p.r
+	case !(p.most <= acc.Largest()/2) || !(p.least >= acc.Spacing(0)*2/rounding(acc)):
 		return unknown // an intermediate product may overflow or lose bits in some order
 	}
-	return r.grow(growth(float64(len(list)), rounding(acc)) * r.most())
+	return p.r.grow(growth(float64(p.terms), rounding(acc)) * p.r.most())
 }
 
 func mean(d lang.DType, list []interval) interval {

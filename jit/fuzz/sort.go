@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"tilec/jit/ir"
@@ -95,9 +96,31 @@ func (a ranked) behind(b ranked, descending bool) (after, ok bool) {
 	return compare > 0, true
 }
 
+// decided reports an element that is one number, or none for sure.
+func (a ranked) decided() bool {
+	if a.d.IsFloat() {
+		return a.f.nan == always || a.f.nan != perhaps && a.f.exact()
+	}
+	return a.n.ok
+}
+
 // inOrder gives, for each place of a sorted row, the element that stands there; -1 where that is not decided.
-func inOrder(row []ranked, descending bool) []int {
+func (m *machine) inOrder(row []ranked, descending bool) []int {
 	places := make([]int, len(row))
+	if !slices.ContainsFunc(row, func(a ranked) bool { return !a.decided() }) { // as elements that are read are: any two are in order
+		for i := range places {
+			places[i] = i
+		}
+		slices.SortFunc(places, func(i, j int) int {
+			if after, _ := row[i].behind(row[j], descending); after {
+				return 1
+			}
+			return -1
+		})
+		m.work += int64(len(row) * bits.Len(uint(len(row))))
+		return places
+	}
+	m.work += int64(len(row) * len(row))
 	for i := range places {
 		places[i] = -1
 	}
@@ -124,7 +147,6 @@ func inOrder(row []ranked, descending bool) []int {
 func (m *machine) eachRow(x *tile, axes []*ir.Axis, over *ir.Axis, visit func(first int, row []ranked, from []int)) {
 	sizes := m.sizesOf(axes)
 	n := m.sizesOf([]*ir.Axis{over})
-	m.work += int64(max(len(x.f), len(x.n)) * n[0])
 	i := 0
 	walk(sizes, [][]int{x.steps(axes)}, func(base []int) {
 		var row []ranked
@@ -149,7 +171,7 @@ func (m *machine) sort(op *ir.Op) *tile {
 	x, r := m.value(op.Args[0]), m.make(op.Result().Type)
 	lo := m.span(op.Over[0]).lo
 	m.eachRow(x, r.axes[:len(r.axes)-1], op.Over[0], func(i int, row []ranked, _ []int) {
-		for q, at := range inOrder(row, op.Descending) {
+		for q, at := range m.inOrder(row, op.Descending) {
 			if at >= 0 {
 				r.n[i*len(row)+q] = whole{lo + int64(at), true}
 			} else {
@@ -167,7 +189,7 @@ func (m *machine) topk(op *ir.Op) *tile {
 	lo := m.span(op.Over[0]).lo
 	kept := m.sizesOf([]*ir.Axis{op.Axis})[0]
 	m.eachRow(x, values.axes[:len(values.axes)-1], op.Over[0], func(i int, row []ranked, from []int) {
-		places := inOrder(row, true)
+		places := m.inOrder(row, true)
 		for q := range kept {
 			j := i*kept + q
 			switch {

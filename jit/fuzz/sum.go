@@ -20,45 +20,74 @@ type sum struct {
 
 // sumOf adds up a list, in float64.
 func sumOf(list []interval) sum {
-	r := interval{}
-	s := sum{grain: infinity}
-	points := true
-	var up, down, surelyUp, surelyDown bool
+	a := newAddition()
 	for _, x := range list {
-		if x.nan == always {
-			s.value = x
-			return s
-		}
-		r.nan = max(r.nan, x.nan)
-		up, down = up || x.hi == infinity, down || x.lo == -infinity
-		surelyUp, surelyDown = surelyUp || x.lo == infinity, surelyDown || x.hi == -infinity
-		if math.IsInf(x.most(), 0) {
-			continue
-		}
-		r.lo, r.hi = r.lo+x.lo, r.hi+x.hi
-		s.size += x.most()
-		if points = points && x.exact(); points && x.lo != 0 {
-			s.grain = min(s.grain, lastBit(x.lo))
-		}
+		a.take(x)
 	}
-	if !points {
+	return a.sum()
+}
+
+// addition adds up numbers one by one, in float64: what a scan has behind each of them.
+type addition struct {
+	r      interval
+	size   float64
+	grain  float64
+	terms  int
+	points bool
+	// nan is a number that is none, behind which nothing changes; nil where there was none.
+	nan                            *interval
+	up, down, surelyUp, surelyDown bool
+}
+
+func newAddition() *addition { return &addition{grain: infinity, points: true} }
+
+func (a *addition) take(x interval) {
+	a.terms++
+	if a.nan != nil {
+		return
+	}
+	if x.nan == always {
+		a.nan = &x
+		return
+	}
+	a.r.nan = max(a.r.nan, x.nan)
+	a.up, a.down = a.up || x.hi == infinity, a.down || x.lo == -infinity
+	a.surelyUp, a.surelyDown = a.surelyUp || x.lo == infinity, a.surelyDown || x.hi == -infinity
+	if math.IsInf(x.most(), 0) {
+		return
+	}
+	a.r.lo, a.r.hi = a.r.lo+x.lo, a.r.hi+x.hi
+	a.size += x.most()
+	if a.points = a.points && x.exact(); a.points && x.lo != 0 {
+		a.grain = min(a.grain, lastBit(x.lo))
+	}
+}
+
+// sum is that of what was taken.
+func (a *addition) sum() sum {
+	s := sum{size: a.size, grain: a.grain}
+	switch {
+	case a.nan != nil:
+		s.value = *a.nan
+		return s
+	case !a.points:
 		s.grain = 0
 	}
 	switch {
-	case surelyUp && surelyDown:
+	case a.surelyUp && a.surelyDown:
 		s.value = notANum
-	case up && down:
+	case a.up && a.down:
 		s.value = unknown
-	case surelyUp:
-		s.value = interval{infinity, infinity, r.nan}
-	case surelyDown:
-		s.value = interval{-infinity, -infinity, r.nan}
-	case up || down:
-		s.value = interval{-infinity, infinity, r.nan}
-	case points && s.size <= s.grain*0x1p52:
-		s.value = r
+	case a.surelyUp:
+		s.value = interval{infinity, infinity, a.r.nan}
+	case a.surelyDown:
+		s.value = interval{-infinity, -infinity, a.r.nan}
+	case a.up || a.down:
+		s.value = interval{-infinity, infinity, a.r.nan}
+	case a.points && s.size <= s.grain*0x1p52:
+		s.value = a.r
 	default:
-		s.value = r.grow(growth(float64(len(list)+1), 0x1p-52) * s.size)
+		s.value = a.r.grow(growth(float64(a.terms+1), 0x1p-52) * s.size)
 	}
 	return s
 }
@@ -93,4 +122,10 @@ func (t *tile) sumAt(i int) sum {
 		return t.sums[i]
 	}
 	return sumOf(t.f[i : i+1])
+}
+
+// result is the sum as the accumulator of a type has it, in any order.
+func (a *addition) result(d lang.DType) interval {
+	acc, n := accumulator(d), float64(a.terms)
+	return a.sum().rounded(acc, n*rounding(acc), n)
 }

@@ -28,8 +28,11 @@ func TestTopics(t *testing.T) {
 		Generics: {"attribute generic", 100}, Graphs: {"graph for", 30}, Chains: {"graph slice", 20},
 		Steps: {"graph call", 90}, Products: {"pin persist", 50}, Attention: {"pin overlap", 40}, Rows: {"pin kept", 50}, Ranges: {"axis grid ranges", 25}, Windows: {"access load computed else", 80},
 	}
-	count := 20 / sweep.OneIn(4)
 	for _, topic := range Topics() {
+		count := 20 / sweep.OneIn(2)
+		if topic == Steps || topic == Products || topic == Attention { // a program takes a second
+			count = 20 / sweep.OneIn(4)
+		}
 		for _, device := range []backend.Device{cpu.Open(), emulator} {
 			t.Run(string(topic)+"/"+device.ID(), func(t *testing.T) {
 				report := &Report{}

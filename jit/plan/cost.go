@@ -573,7 +573,7 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 		}
 		if len(s.axes) == 0 { // each thread computes scalars by itself; but for functions, nobody notices
 			if each := c.weight(s.op); each > 1 && s.op.Code.Row().Elementwise {
-				ops += n * float64(c.threads()) * each
+				ops += float64(n * float64(c.threads()) * each)
 			}
 			continue
 		}
