@@ -249,10 +249,14 @@ func (b *bodyChecker) learn(cond lang.Expr) {
 		b.learn(e.Y)
 		return
 	}
-	b.Sizing++ // what divides by a constant parameter is a size: nothing is proven of it but where that is positive
 	x, okX := b.value(e.X).Position()
 	y, okY := b.value(e.Y).Position()
-	b.Sizing--
+	if !okX && okY && isRemainder(e.X) && e.Op == "==" && y.Equal(size.Size{}) {
+		// By a constant parameter, which may be negative: but of whether a number is a multiple, a remainder is another than that of a size.
+		b.Sizing++
+		x, okX = b.value(e.X).Position()
+		b.Sizing--
+	}
 	if !okX || !okY {
 		return
 	}
@@ -271,6 +275,11 @@ func (b *bodyChecker) learn(cond lang.Expr) {
 		b.Prover.Assume(x.Sub(y))
 		b.learnDivisor(e)
 	}
+}
+
+func isRemainder(e lang.Expr) bool {
+	rest, ok := e.(*lang.BinaryExpr)
+	return ok && rest.Op == "%"
 }
 
 // mostDivisor is up to which divisors of a divisor a proof knows.
