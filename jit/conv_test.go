@@ -158,7 +158,7 @@ func TestConvolutionsAreProductsOfBoxes(t *testing.T) {
 	of := map[string][]lang.DType{"last": {lang.BF16, lang.F32}, "turned": {lang.BF16, lang.F32}, "bytes": {lang.I8}, "octets": {lang.F8E4M3}}
 	for _, k := range program.Kernels {
 		for _, d := range of[k.Name] {
-			for _, c := range []struct{ channels, size, window int64 }{{64, 56, 3}, {128, 28, 3}, {256, 14, 3}, {64, 56, 7}} {
+			for _, c := range []struct{ channels, size, window int64 }{{64, 56, 3}, {64, 56, 7}, {128, 28, 3}, {256, 14, 3}}[:4/sweep.OneIn(2)] {
 				about := fmt.Sprint(k.Name, " ", d, " ", c)
 				o := jit.Options{Dims: map[string]int64{
 					"N": 32, "C": c.channels, "H": c.size, "W": c.size, "O": c.channels, "R": c.window, "S": c.window}}

@@ -122,7 +122,7 @@ kernel both(x: f32[A, M, N], z: f32[A, M, N]) -> y: f32[A, M, N]
 		kernel string
 		d      lang.DType
 		n      int64
-	}{{"softmax", lang.F32, 16896}, {"softmax", lang.BF16, 16384}, {"both", lang.F32, 16640}} {
+	}{{"softmax", lang.F32, 16896}, {"both", lang.F32, 16640}, {"softmax", lang.BF16, 16384}}[:3-sweep.OneIn(2)/2] {
 		t.Run(fmt.Sprintf("%s %s %d", c.kernel, c.d, c.n), func(t *testing.T) {
 			var report emu.Report
 			module := reporting(t, &report, []byte(source))
