@@ -9,6 +9,8 @@ import time
 import torch
 import torch.nn.functional as F
 
+from peers import captured, median
+
 try:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
@@ -42,34 +44,6 @@ def ones(*shape, value=1.0):
 
 def ar(m, dtype=torch.long):
     return torch.arange(m, device="cuda", dtype=dtype)
-
-
-def median(run, times=20):
-    for _ in range(3):
-        run()
-    torch.cuda.synchronize()
-    taken = []
-    for _ in range(times):
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        run()
-        end.record()
-        torch.cuda.synchronize()
-        taken.append(1000 * begin.elapsed_time(end))
-    return sorted(taken)[times // 2]
-
-
-def captured(run):
-    torch.cuda.synchronize()
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            run()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        run()
-    return graph.replay
 
 
 def ways(name, fn, args, eager=True, compiled=True):
@@ -1082,7 +1056,7 @@ def main():
                 for label, ready in make():
                     try:
                         run = ready()
-                        print(f"{label}: {median(run):.1f}", flush=True)
+                        print(f"{label}: {median(run, 20):.1f}", flush=True)
                         del run
                     except Exception as wrong:
                         print(f"{label}: failed {(str(wrong).splitlines() or [type(wrong).__name__])[0][:160]}", flush=True)

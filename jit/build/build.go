@@ -425,7 +425,7 @@ func (b *builder) apply(x *typed.Apply) *ir.Value {
 	if x.From != nil {
 		op.From = b.axes[x.From]
 	}
-	if mayContract := x.Op == lang.OpSum || x.Op.Row().Group == lang.GroupContract; mayContract && args[0].Type.DType == lang.F32 {
+	if mayContract := x.Op == lang.OpSum || x.Op == lang.OpMean || x.Op.Row().Group == lang.GroupContract; mayContract && args[0].Type.DType == lang.F32 {
 		op.Precision = b.precision
 	}
 	return b.moved(b.Emit(op)[0], x.Axis)

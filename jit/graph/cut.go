@@ -71,7 +71,7 @@ func reduced(f *ir.Func) bool {
 	return sums > 0
 }
 
-// cutReduction reports a kernel that is cut for the one number that it reduces all to; f is its tile IR.
+// cutReduction reports a kernel that is cut for the few numbers that it reduces all to, or for a long row that it scans; f is its tile IR.
 func cutReduction(s *spec.Spec, f *ir.Func, t target.Machine) bool {
 	if !t.IsGPU() || mayNotCut(s) {
 		return false

@@ -54,11 +54,3 @@ body:
 		assert.Equal(t, c.want, strings.Join(got, " "), "%s %s %s", c.dtype, c.op, c.constant)
 	}
 }
-
-// A mean of products of f32 is no contraction, whose factors may be rounded to tf32.
-func TestMeansOfF32Stay(t *testing.T) {
-	f := parse(t, strings.ReplaceAll(strings.ReplaceAll(factors.Before, "tensor %a : in bf16", "tensor %a : in f32"), "%3 = load %a[%0, %2] : bf16{i, k}\n  %4 = cast %3 : f32{i, k}", "%4 = load %a[%0, %2] : f32{i, k}"))
-	changed, err := factors.Run(f, &Options{})
-	require.NoError(t, err)
-	assert.False(t, changed)
-}
