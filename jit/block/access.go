@@ -231,6 +231,15 @@ func (p *Program) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout.Layout, int
 	dims := p.Access(op)
 	c := Contiguous(dims)
 	v := p.WholeVector(op.Tensor, dims, c)
+	window := windowOf(dims)
+	each := int64(1)
+	if run, ok := p.runOf(op); ok {
+		c, v = run.Axis, int(run.Most)
+		for _, a := range run.Inside {
+			window[a] = true
+		}
+		each = run.Each
+	}
 	var order []*ir.Axis
 	put := func(a *ir.Axis) {
 		if !(ir.Type{Axes: order}).Has(a) {
@@ -240,7 +249,6 @@ func (p *Program) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout.Layout, int
 	if c != nil {
 		put(c)
 	}
-	window := windowOf(dims)
 	if a := p.addedByThreads(op); a != nil && a != c {
 		window[a] = true
 	}
@@ -278,7 +286,15 @@ func (p *Program) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout.Layout, int
 			l.Reg = append(l.Reg, layout.Digit{Axis: a, Stride: 1, Size: int(a.Extent)})
 		}
 	}
-	return l, int(op.Tensor.Held().Bytes(int64(v)))
+	return l, int(op.Tensor.Held().Bytes(int64(v) * each))
+}
+
+// runOf is the run of an access of a kernel in which threads choose what they have: one without products.
+func (p *Program) runOf(op *ir.Op) (Run, bool) {
+	if p.multiplies || p.Words != nil {
+		return Run{}, false
+	}
+	return RunOf(op)
 }
 
 // mostWindow is how many positions along one axis a window has at most.

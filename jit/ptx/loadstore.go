@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -109,15 +110,19 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	}
 	t, axes := op.Tensor, op.Result().Type.Axes
 	k.orderRead(t)
+	mnemonic := k.loading(op)
+	mnemonic += k.eviction(op, mnemonic)
+	var other func(r int) asm.Reg
+	if e := op.Else(); !block.ZeroElse(op) { // what is not read is 0
+		fill := k.get(e, l.Slice(e.Type.Axes))
+		other = func(r int) asm.Reg { return fill[l.Project(r, e.Type.Axes)] }
+	}
+	if regs, ok := k.covered(op, l, mnemonic, other); ok {
+		return regs
+	}
 	x := k.addressing(op, l)
 	c := block.Contiguous(x.dims)
 	groups, n := l.Groups(c, l.Aligned(c, k.neighbours(t, x.dims, c)))
-	mnemonic := k.loading(op)
-	mnemonic += k.eviction(op, mnemonic)
-	var other []asm.Reg
-	if e := op.Else(); !block.ZeroElse(op) { // what is not read is 0
-		other = k.get(e, l.Slice(e.Type.Axes))
-	}
 	if n > 1 && k.LoopsByWords(c) {
 		return k.loadWords(x, axes, c, groups, mnemonic)
 	}
@@ -144,7 +149,7 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 		for i, r := range g {
 			regs[r] = got[i]
 			if other != nil {
-				regs[r] = k.selected(inside, got[i], other[l.Project(r, op.Else().Type.Axes)])
+				regs[r] = k.selected(inside, got[i], other(r))
 			}
 		}
 	}
@@ -280,6 +285,9 @@ func (k *kernel) orderWrite(t *ir.Tensor) {
 	}
 	k.noteContended(t)
 	k.written[t] = k.contended(t)
+	for s := k.scope; s != nil; s = s.parent {
+		maps.DeleteFunc(s.words, func(w wordAt, _ []asm.Reg) bool { return w.tensor == t })
+	}
 }
 
 // contended reports a tensor whose accesses need barriers between.
