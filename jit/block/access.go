@@ -29,6 +29,52 @@ type DimAccess struct {
 	Span int64
 	// stride is in elements: known, or -1 with a number that divides it.
 	Stride, multiple int64
+	// Clamped is what a gather clamps, nil where it takes its elements at other places.
+	Clamped *Clamped
+}
+
+// Clamped is an affine index that is clamped before an access goes there.
+type Clamped struct {
+	Affine affine
+	// Low and High report clamping to the first and the last position of the dimension; Ends that the index is clamped to those alone.
+	Low, High, Ends bool
+}
+
+// along is how the places of an access follow from positions along axes, before they are clamped.
+func (d DimAccess) along() affine {
+	if d.Clamped != nil {
+		return d.Clamped.Affine
+	}
+	return d.Affine
+}
+
+// Terms are the axes along which an access goes, each with what is between its positions.
+func (d DimAccess) Terms() []AxisTerm { return d.along().Terms }
+
+// clampedOf reads an index that clamps an affine one.
+func clampedOf(v *ir.Value, d *ir.Dim) *Clamped {
+	op := v.Def
+	if op == nil || op.Code != lang.OpClamp && op.Code != lang.OpMin && op.Code != lang.OpMax || v.Type.DType != lang.I32 {
+		return nil
+	}
+	f, ok := affineOf(op.Args[0])
+	if !ok || len(f.Terms) == 0 || !f.exact() || !slices.ContainsFunc(op.Args[1:], func(x *ir.Value) bool { return x.Type.IsScalar() }) {
+		return nil
+	}
+	first := func(x *ir.Value) bool { n, ok := x.IsConst(); return ok && n.Int == 0 }
+	last := func(x *ir.Value) bool { n, ok := x.IsConst(); return ok && d.Known() && n.Int == d.Value-1 }
+	switch c := (&Clamped{Affine: f}); op.Code {
+	case lang.OpClamp:
+		c.Low, c.High = first(op.Args[1]), last(op.Args[2])
+		c.Ends = c.Low && c.High
+		return c
+	case lang.OpMax:
+		c.Low, c.Ends = first(op.Args[1]), first(op.Args[1])
+		return c
+	default:
+		c.High, c.Ends = last(op.Args[1]), last(op.Args[1])
+		return c
+	}
 }
 
 // Access reads the structure of a load or a store.
@@ -45,6 +91,9 @@ func AccessOf(op *ir.Op) []DimAccess {
 		}
 		stride, multiple := strideOf(op.Tensor, i)
 		dims[i] = DimAccess{Index: v, Affine: f, Gather: !ok, Checked: op.Checked[i], Stride: stride, multiple: multiple}
+		if !ok {
+			dims[i].Clamped = clampedOf(v, op.Tensor.Shape[i])
+		}
 	}
 	return dims
 }
@@ -63,7 +112,7 @@ func operandAccess(of *ir.Op, arg int) []DimAccess {
 			continue
 		}
 		if a, n := QuotientOf(d.Index.Def); a != nil && n > 1 && n&(n-1) == 0 {
-			d.Affine, d.Gather, d.Span = affine{Terms: []axisTerm{{a, 1}}}, false, n
+			d.Affine, d.Gather, d.Span = affine{Terms: []AxisTerm{{a, 1}}}, false, n
 		}
 	}
 	return dims
@@ -300,15 +349,18 @@ func (p *Program) runOf(op *ir.Op) (Run, bool) {
 // mostWindow is how many positions along one axis a window has at most.
 const mostWindow = 16
 
+// WindowOf are the axes of a window that an access moves.
+func WindowOf(op *ir.Op) map[*ir.Axis]bool { return windowOf(AccessOf(op)) }
+
 // windowOf are the short Whole axes that move along a dimension what another axis has of it: those of a window, as of a stencil or of pooling.
 func windowOf(dims []DimAccess) map[*ir.Axis]bool {
 	window := map[*ir.Axis]bool{}
 	for _, d := range dims {
-		if len(d.Affine.Terms) < 2 {
+		if len(d.Terms()) < 2 {
 			continue
 		}
-		moved := slices.ContainsFunc(d.Affine.Terms, func(t axisTerm) bool { return t.Axis.Kind != ir.Whole || t.Axis.Len > mostWindow })
-		for _, t := range d.Affine.Terms {
+		moved := slices.ContainsFunc(d.Terms(), func(t AxisTerm) bool { return t.Axis.Kind != ir.Whole || t.Axis.Len > mostWindow })
+		for _, t := range d.Terms() {
 			if moved && t.Axis.Kind == ir.Whole && t.Axis.Len <= mostWindow {
 				window[t.Axis] = true
 			}

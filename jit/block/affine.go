@@ -10,12 +10,13 @@ import (
 // affine is an index expression that is linear in positions along axes:
 // the sum of coef * position(axis), of coef * scalar, and of offset.
 type affine struct {
-	Terms   []axisTerm
+	Terms   []AxisTerm
 	Scalars []scalarTerm
 	Offset  int64
 }
 
-type axisTerm struct {
+// AxisTerm is one axis of a sum, and what its positions are multiplied by.
+type AxisTerm struct {
 	Axis *ir.Axis
 	Coef int64
 }
@@ -39,7 +40,7 @@ func (f affine) coef(a *ir.Axis) int64 {
 func (f affine) scaled(n int64) affine {
 	g := affine{Offset: f.Offset * n}
 	for _, t := range f.Terms {
-		g.Terms = append(g.Terms, axisTerm{t.Axis, t.Coef * n})
+		g.Terms = append(g.Terms, AxisTerm{t.Axis, t.Coef * n})
 	}
 	for _, t := range f.Scalars {
 		g.Scalars = append(g.Scalars, scalarTerm{t.Value, t.Coef * n})
@@ -49,7 +50,7 @@ func (f affine) scaled(n int64) affine {
 
 func (f affine) plus(g affine) affine {
 	return affine{
-		Terms:   append(append([]axisTerm(nil), f.Terms...), g.Terms...),
+		Terms:   append(append([]AxisTerm(nil), f.Terms...), g.Terms...),
 		Scalars: append(append([]scalarTerm(nil), f.Scalars...), g.Scalars...),
 		Offset:  f.Offset + g.Offset,
 	}
@@ -80,7 +81,7 @@ func affineWithin(v *ir.Value, depth int) (affine, bool) {
 		if op.Axis.Kind == ir.Whole && op.Axis.Len == 1 && op.Axis.Counts() == lang.I32 {
 			return affine{Offset: op.Axis.Lo}, true
 		}
-		return affine{Terms: []axisTerm{{op.Axis, 1}}}, true
+		return affine{Terms: []AxisTerm{{op.Axis, 1}}}, true
 	case lang.OpFull:
 		return affineWithin(op.Args[0], depth-1)
 	case lang.OpAdd, lang.OpSub:

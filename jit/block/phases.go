@@ -108,7 +108,7 @@ func (p *Program) phaseOf(loop, op *ir.Op) *Phase {
 
 // isPosition reports the position along an axis and nothing else.
 func isPosition(f affine, a *ir.Axis) bool {
-	return len(f.Terms) == 1 && f.Terms[0] == axisTerm{a, 1} && len(f.Scalars) == 0 && f.Offset == 0
+	return len(f.Terms) == 1 && f.Terms[0] == AxisTerm{a, 1} && len(f.Scalars) == 0 && f.Offset == 0
 }
 
 // onlyChooses reports a condition that is used for nothing but choices between values.

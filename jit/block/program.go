@@ -133,6 +133,7 @@ type Program struct {
 	loops map[*ir.Axis][]*ir.Op
 	// prices and multiples remember what is asked of a value again and again.
 	prices    map[priced]int
+	fields    map[*ir.Op][]*ir.Op // see Fields
 	multiples map[*ir.Value]int64
 }
 

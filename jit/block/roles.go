@@ -65,7 +65,7 @@ func copiesAsBoxes(load *ir.Op, depth []*ir.Axis) bool {
 	}
 	if len(depth) > 1 {
 		for i := range dims {
-			dims[i].Affine.Terms = slices.DeleteFunc(slices.Clone(dims[i].Affine.Terms), func(x axisTerm) bool {
+			dims[i].Affine.Terms = slices.DeleteFunc(slices.Clone(dims[i].Affine.Terms), func(x AxisTerm) bool {
 				return x.Axis != along && slices.Contains(depth, x.Axis)
 			})
 		}

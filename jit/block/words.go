@@ -162,7 +162,7 @@ func isRow(t *ir.Tensor, dims []DimAccess) bool {
 		return false
 	}
 	return !slices.ContainsFunc(dims[:last], func(d DimAccess) bool {
-		return d.Gather || slices.ContainsFunc(d.Affine.Terms, func(t axisTerm) bool { return t.Axis.Extent != 1 || t.Axis.Kind != ir.Grid })
+		return d.Gather || slices.ContainsFunc(d.Affine.Terms, func(t AxisTerm) bool { return t.Axis.Extent != 1 || t.Axis.Kind != ir.Grid })
 	})
 }
 

@@ -583,6 +583,12 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 				e.shared += 2 * n * float64(s.op.Tensor.DType.Size()) / (full * t.SharedBytesPerClock * t.Clock)
 			}
 		}
+		if g := c.runsOf[s.op]; g != nil {
+			words, bytes := c.wordsOf(s, g)
+			ops += float64(n * words * c.weight(s.op))
+			e.shared += float64(n * words * float64(max(bytes, registerBytes)) / (full * t.SharedBytesPerClock * t.Clock))
+			continue
+		}
 		// Lanes without an element take their turn too.
 		each := float64(c.count(tile{axes: s.axes}, false))
 		width := 1.0
@@ -590,6 +596,10 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 			width = max(8*vectorBytes/float64(s.op.Tensor.DType.Bits()), 1)
 		}
 		ops += float64(n / each * max(each/width, float64(c.threads())) * c.weight(s.op))
+		if n, windowed := c.windowElements(tile{axes: s.axes}); windowed {
+			most = max(most, n)
+			continue
+		}
 		most = max(most, c.count(tile{axes: s.axes}, true)/c.threads())
 	}
 	return ops, most

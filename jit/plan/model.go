@@ -53,6 +53,8 @@ type model struct {
 	// turned are the loads along other neighbours than those along which stores have what is loaded.
 	turned map[*ir.Op]bool
 	loops  []*ir.Op
+	// runsOf are the accesses that threads make by words (see cover.go).
+	runsOf map[*ir.Op]*covering
 	// softmax: a loop with products is an online softmax.
 	softmax bool
 	// roles are those of the operands of products, as block.WgmmaRoles gives them.
@@ -185,6 +187,7 @@ func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	m.softmax = m.isSoftmax()
 	m.findRanges()
 	m.findStencils()
+	m.findRuns()
 	m.findTurned()
 	m.liveness(f.Body, nil)
 	for i, a := range f.Axes {

@@ -52,11 +52,15 @@ func (c at) registersPerThread() int64 {
 	}
 	most := int64(0)
 	for _, live := range c.live {
-		n := int64(0)
+		n, windows := int64(0), int64(0)
 		for _, t := range live {
+			if held, windowed := c.windowElements(t); windowed {
+				windows = max(windows, held)
+				continue
+			}
 			n += max(c.count(t, true)*t.bytes/4/c.threads(), 1)
 		}
-		most = max(most, n)
+		most = max(most, n+windows)
 	}
 	return most + c.addresses()
 }
@@ -66,7 +70,7 @@ func (c at) registersPerThread() int64 {
 func (c at) addresses() int64 {
 	most := int64(0)
 	for op, loads := range c.neighbours {
-		if v := innermost(op); v != nil && len(v.Type.Axes) > 0 && !sum(v) { // neighbours have an address together
+		if v := innermost(op); v != nil && len(v.Type.Axes) > 0 && !sum(v) && c.runsOf[op] == nil { // neighbours have an address together
 			most = max(most, 3*int64(loads)*c.count(c.tile(op.Result()), true)/(4*c.threads()))
 		}
 	}

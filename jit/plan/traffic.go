@@ -51,7 +51,11 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		if fragments && c.results[s.op] {
 			run = min(run, fragmentRun)
 		}
-		inL2 := float64(all * c.fresh(s.op) * bytes * max(c.sector(s)/(run*bytes), 1))
+		fresh := c.fresh(s.op)
+		if g := c.runsOf[s.op]; g != nil {
+			fresh, run = c.halo(s.op, g), c.runLength(g)
+		}
+		inL2 := float64(all * fresh * bytes * max(c.sector(s)/(run*bytes), 1))
 		sum.l2 += inL2
 		if s.op.Code == lang.OpLoad {
 			copied, split = copied+inL2, split+float64(inL2*c.splitLines(s.op))
@@ -60,6 +64,9 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		uses[t].pages = max(uses[t].pages, c.pageOpenings(s.op))
 		uses[t].computed = uses[t].computed || c.neighbours[s.op] > 0
 		if s.op.Code == lang.OpLoad {
+			if c.runsOf[s.op] != nil || c.stencils[s.op] != nil {
+				bytes *= min(fresh, 1)
+			}
 			uses[t].read += float64(once * bytes)
 			uses[t].again += float64((all - once) * bytes)
 		} else {

@@ -20,18 +20,21 @@ type wordAt struct {
 	at       address
 	elements int64
 	p        asm.Reg
+	// before and behind report words that may lie before and behind the row (block.Cover.Beyond).
+	before, behind bool
 }
 
 // covered loads by words where those are fewer than the loads of neighbours along one axis.
 func (k *kernel) covered(op *ir.Op, l layout.Layout, mnemonic string, fill func(r int) asm.Reg) ([]asm.Reg, bool) {
-	c, ok := k.Cover(op, l)
+	c, ok := k.Cover(op, l, k.whole)
 	if !ok {
 		return nil, false
 	}
-	x := k.indexing(op, l)
-	along := block.Contiguous(x.dims)
+	walks, begins := c.Unclamped(k.Access(op))
+	x := k.indexingBy(op, walks, l)
+	along := block.Contiguous(k.Access(op))
 	masked := x.clamp(op, op.Result().Type.Axes, along)
-	_, neighbours := l.Groups(along, l.Aligned(along, k.neighbours(op.Tensor, x.dims, along)))
+	_, neighbours := l.Groups(along, l.Aligned(along, k.neighbours(op.Tensor, k.Access(op), along)))
 	if x.clamped != nil || int(c.Elements) <= neighbours {
 		return nil, false
 	}
@@ -54,13 +57,13 @@ func (k *kernel) covered(op *ir.Op, l layout.Layout, mnemonic string, fill func(
 	if len(first) >= len(apart)/neighbours*k.fieldLoads(op) {
 		return nil, false
 	}
-	from := k.addressingBy(op, c.Begin(x.dims), l)
+	from := k.addressingBy(op, begins, l)
 	regs, inside := make([]asm.Reg, len(words)), map[word]asm.Reg{}
 	for r, w := range words {
 		if r == first[w] {
 			inside[w] = x.inside(r)
 		}
-		regs[r] = k.loadWord(op, from, c, first[w], w.at, mnemonic, k.both(k.mask(l, masked, r), inside[w]))[behind[r]]
+		regs[r] = k.loadWord(op, x, from, c, first[w], w.at, mnemonic, k.both(k.mask(l, masked, r), inside[w]))[behind[r]]
 		if fill != nil {
 			regs[r] = k.selected(inside[w], regs[r], fill(r))
 		}
@@ -68,12 +71,87 @@ func (k *kernel) covered(op *ir.Op, l layout.Layout, mnemonic string, fill func(
 	return regs, true
 }
 
+// whole reports an axis of which all positions exist that the block has, in the code that is being emitted.
+func (k *kernel) whole(a *ir.Axis) bool { return !k.partial(a) }
+
+// storeFields stores the fields of records, by words where threads have whole ones.
+func (k *kernel) storeFields(fields []*ir.Op, l layout.Layout) {
+	values := make([]func(r int) asm.Reg, len(fields))
+	for i, op := range fields {
+		v := op.Stored()
+		regs := k.unrounded(v, l.Slice(v.Type.Axes))
+		values[i] = func(r int) asm.Reg { return regs[l.Project(r, v.Type.Axes)] }
+	}
+	if !k.storeWholeRecords(fields, l, values) {
+		for i, op := range fields {
+			k.storeEach(op, l, "", values[i])
+		}
+	}
+}
+
+// storeWholeRecords stores by words; false where a thread has not all elements of each.
+func (k *kernel) storeWholeRecords(fields []*ir.Op, l layout.Layout, values []func(r int) asm.Reg) bool {
+	first := fields[0]
+	c, ok := k.Cover(first, l, k.whole)
+	x := k.indexing(first, l)
+	along := block.Contiguous(x.dims)
+	if _, n := l.Groups(along, l.Aligned(along, k.neighbours(first.Tensor, x.dims, along))); !ok || int(c.Elements) <= n || slices.ContainsFunc(x.dims, func(d block.DimAccess) bool { return d.Checked }) {
+		return false
+	}
+	// element is one of a thread: of which store, in which register.
+	type element struct{ field, register int }
+	type word struct {
+		row string
+		at  int64
+	}
+	words, order := map[word][]*element{}, []word(nil)
+	for i, op := range fields {
+		x, from := k.indexing(op, l), c
+		from.Added = 0
+		for j, d := range x.dims {
+			if j >= c.From {
+				from.Added += d.Affine.Offset * d.Stride
+			}
+		}
+		for r := range l.Regs() {
+			row, at := x.inRow(from, r)
+			behind := (at%c.Elements + c.Elements) % c.Elements
+			w := word{row, (at - behind) / c.Elements}
+			if words[w] == nil {
+				words[w], order = make([]*element, c.Elements), append(order, w)
+			}
+			words[w][behind] = &element{i, r}
+		}
+	}
+	if slices.ContainsFunc(order, func(w word) bool { return slices.Contains(words[w], nil) }) {
+		return false
+	}
+	t := first.Tensor
+	k.orderWrite(t)
+	_, begins := c.Unclamped(x.dims)
+	from := k.addressingBy(first, begins, l)
+	owner, mnemonic := k.owner(l), "st.global"+k.eviction(first, "st.global")
+	for _, w := range order {
+		xs := make([]asm.Reg, c.Elements)
+		for i, e := range words[w] {
+			xs[i] = values[e.field](e.register)
+		}
+		r := words[w][0].register
+		_, lies := from.inRow(c, r)
+		at := from.at(r)
+		at.offset += (w.at*c.Elements - (lies - c.Added)) * from.size
+		k.putAt(t.Held(), xs, mnemonic, k.both(owner, k.mask(l, block.IndexAxes(first), r)), at)
+	}
+	return true
+}
+
 // loadWord gives the elements of a word, which is loaded where the thread has not got it.
-func (k *kernel) loadWord(op *ir.Op, from *addressing, c block.Cover, r int, at int64, mnemonic string, p asm.Reg) []asm.Reg {
+func (k *kernel) loadWord(op *ir.Op, x, from *addressing, c block.Cover, r int, at int64, mnemonic string, p asm.Reg) []asm.Reg {
 	t := op.Tensor
-	w := wordAt{t, from.at(r), c.Elements, p}
+	w := wordAt{tensor: t, at: from.at(r), elements: c.Elements, p: p}
 	_, lies := from.inRow(c, r)
 	w.at.offset += (at*c.Elements - (lies - c.Added)) * from.size
+	w.before, w.behind = c.Beyond(op, at*c.Elements)
 	for s := k.scope; s != nil; s = s.parent {
 		if got := s.words[w]; got != nil {
 			return got
@@ -82,7 +160,43 @@ func (k *kernel) loadWord(op *ir.Op, from *addressing, c block.Cover, r int, at 
 			break
 		}
 	}
-	got := k.fetchAt(t.Held(), int(c.Elements), mnemonic, p, w.at)
+	n := int(c.Elements)
+	if !w.before && !w.behind {
+		got := k.fetchAt(t.Held(), n, mnemonic, p, w.at)
+		k.scope.words[w] = got
+		return got
+	}
+	// A word beyond the row is that at its end, of which all have the outermost element.
+	last := len(x.dims) - 1
+	row, end := slices.Clone(from.dims), asm.Int(t.Shape[last].Value-c.Elements)
+	row[last].Affine = block.DimAccess{}.Affine
+	begin := k.a.Register(k.a.Add(x.index(last, r), asm.Int(at*c.Elements-lies)))
+	inRow := begin
+	if w.before {
+		inRow = k.a.Calc(asm.B32, "max.s32", inRow, asm.Int(0))
+	}
+	if w.behind {
+		inRow = k.a.Calc(asm.B32, "min.s32", inRow, end)
+	}
+	lying := k.addressingBy(op, row, x.l).at(r)
+	lying.base = from.step(lying.base, last, inRow, 1)
+	got := k.fetchAt(t.Held(), n, mnemonic, p, lying)
+	outermost := func(instruction string, than asm.Int, element asm.Reg) {
+		beyond := k.a.Calc(asm.Pred, instruction, begin, than)
+		for i, e := range got {
+			if e != element {
+				got[i] = k.selected(beyond, element, e)
+			}
+		}
+	}
+	got = slices.Clone(got)
+	first, final := got[0], got[n-1]
+	if w.before {
+		outermost("setp.lt.s32", 0, first)
+	}
+	if w.behind {
+		outermost("setp.gt.s32", end, final)
+	}
 	k.scope.words[w] = got
 	return got
 }
@@ -107,7 +221,9 @@ func (x *addressing) inRow(c block.Cover, r int) (row string, behind int64) {
 	for i, d := range x.dims {
 		switch {
 		case i >= c.From:
-			behind += x.coord(i, r) * d.Stride
+			behind += x.along(d.Terms(), r) * d.Stride
+		case d.Clamped != nil:
+			fmt.Fprintf(&b, "%d ", x.along(d.Terms(), r))
 		case d.Gather:
 			fmt.Fprintf(&b, "%v ", x.gathered[i][x.l.Project(r, d.Index.Type.Axes)])
 		default:

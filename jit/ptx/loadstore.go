@@ -196,9 +196,13 @@ func (k *kernel) storeOp(op *ir.Op) {
 	if k.storeBoxes(op) {
 		return
 	}
-	v, l := op.Stored(), k.StoreLayout(op)
-	values := k.unrounded(v, l.Slice(v.Type.Axes))
-	k.storeEach(op, l, "", func(r int) asm.Reg { return values[l.Project(r, v.Type.Axes)] })
+	fields := k.Fields(op)
+	if fields == nil {
+		fields = []*ir.Op{op}
+	}
+	if op == fields[len(fields)-1] {
+		k.storeFields(fields, k.StoreLayout(op))
+	}
 }
 
 // storeEach has each thread store the elements that it holds in a layout. Order is the qualifiers of order and scope, with their dots.

@@ -224,9 +224,11 @@ func (k *kernel) offset(base asm.Reg, bytes int64) asm.Reg {
 }
 
 // coord is the register's part of the index of dimension i.
-func (x *addressing) coord(i, r int) int64 {
-	var n int64
-	for _, t := range x.dims[i].Affine.Terms {
+func (x *addressing) coord(i, r int) int64 { return x.along(x.dims[i].Affine.Terms, r) }
+
+// along is the register's part of a sum of positions.
+func (x *addressing) along(terms []block.AxisTerm, r int) (n int64) {
+	for _, t := range terms {
 		if t.Axis != x.clamped {
 			n += t.Coef * int64(x.l.RegCoord(r, t.Axis))
 		}
