@@ -140,7 +140,7 @@ func (p *Program) wholeRecords(dims []DimAccess, from int, n int64, whole func(a
 		return false
 	}
 	together := n / gcd(n, max(record.Stride, 1))
-	return p.StartMultiple(a)%together == 0 && (whole(a) || p.endMultiple(a)%together == 0)
+	return p.StartMultiple(a)%together == 0 && (whole(a) && a.Extent%together == 0 || p.endMultiple(a)%together == 0)
 }
 
 // Run is how threads best go through memory with a load or a store of which neighbours lie side by side without being neighbours along one axis.

@@ -33,11 +33,13 @@ const (
 	Ranges Topic = "ranges"
 	// Windows has sums of products over neighbours, as convolutions are.
 	Windows Topic = "windows"
+	// Neighbours has windows along rows, shifts and fields of records, which threads load by words.
+	Neighbours Topic = "neighbours"
 )
 
 // Topics are the topics but for Anything.
 func Topics() []Topic {
-	return []Topic{Views, Parts, Splits, Generics, Graphs, Chains, Steps, Products, Attention, Rows, Ranges, Windows}
+	return []Topic{Views, Parts, Splits, Generics, Graphs, Chains, Steps, Products, Attention, Rows, Ranges, Windows, Neighbours}
 }
 
 // ParseTopic gives the topic of a name; all is Anything.
@@ -84,6 +86,8 @@ func GenerateAbout(t Topic, seed uint64) *Case {
 		return &Case{Source: source, Trials: g.rowTrials(seed)}
 	case Ranges:
 		return g.rangesCase(seed)
+	case Neighbours:
+		return g.neighboursCase(seed)
 	case Windows:
 		source = g.windowKernel()
 		return &Case{Source: source, Trials: g.windowTrials(seed)}

@@ -127,7 +127,7 @@ func (c at) runLength(g *covering) float64 {
 // other.
 func (c at) windowElements(t tile) (n int64, windowed bool) {
 	for _, g := range c.runsOf {
-		if g.Record || !slices.Contains(t.axes, g.axis) || !slices.Contains(t.axes, c.place[g.Inside[0]]) {
+		if g.Record || len(g.Inside) == 0 || !slices.Contains(t.axes, g.axis) || !slices.Contains(t.axes, c.place[g.Inside[0]]) {
 			continue
 		}
 		along := c.neighboursIn(g, t.axes)
