@@ -281,13 +281,12 @@ func (p *Program) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout.Layout, int
 	c := Contiguous(dims)
 	v := p.WholeVector(op.Tensor, dims, c)
 	window := windowOf(dims)
-	each := int64(1)
-	if run, ok := p.runOf(op); ok {
+	run, ok := p.runOf(op)
+	if ok {
 		c, v = run.Axis, int(run.Most)
 		for _, a := range run.Inside {
 			window[a] = true
 		}
-		each = run.Each
 	}
 	var order []*ir.Axis
 	put := func(a *ir.Axis) {
@@ -335,7 +334,11 @@ func (p *Program) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout.Layout, int
 			l.Reg = append(l.Reg, layout.Digit{Axis: a, Stride: 1, Size: int(a.Extent)})
 		}
 	}
-	return l, int(op.Tensor.Held().Bytes(int64(v) * each))
+	width := int(op.Tensor.Held().Bytes(int64(v)))
+	if ok && int64(v) == run.Most { // element by element, such an access takes several times what others lose that are not as wide as they could be
+		width = bulkUnit + int(op.Tensor.Held().Bytes(run.Most*run.Each))
+	}
+	return l, width
 }
 
 // runOf is the run of an access of a kernel in which threads choose what they have: one without products.

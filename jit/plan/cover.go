@@ -102,7 +102,15 @@ func (c at) halo(op *ir.Op, g *covering) float64 {
 	if g.Record {
 		return float64(g.Each) / float64(max(g.fields, 1)) / float64(max(g.Reach, 1))
 	}
+	return c.windowPart(op)
+}
+
+// windowPart is which part of what a block loads of windows is not the same as what lies in another of them.
+func (c at) windowPart(op *ir.Op) float64 {
 	part := 1.0
+	if c.contracts || !c.target.IsGPU() {
+		return part
+	}
 	for _, d := range block.AccessOf(op) {
 		if len(d.Terms()) < 2 {
 			continue

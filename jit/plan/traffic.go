@@ -64,9 +64,10 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		uses[t].pages = max(uses[t].pages, c.pageOpenings(s.op))
 		uses[t].computed = uses[t].computed || c.neighbours[s.op] > 0
 		if s.op.Code == lang.OpLoad {
-			if c.runsOf[s.op] != nil || c.stencils[s.op] != nil {
-				bytes *= min(fresh, 1)
+			if c.stencils[s.op] != nil {
+				bytes *= fresh
 			}
+			bytes *= c.windowPart(s.op)
 			uses[t].read += float64(once * bytes)
 			uses[t].again += float64((all - once) * bytes)
 		} else {

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"fmt"
 	"slices"
 
 	"tilec/jit/ir"
@@ -67,9 +68,13 @@ func (k *kernel) accumulate(op *ir.Op, d lang.DType, l layout.Layout) [][]asm.Re
 		i := l.Project(r, keep)
 		sums[i] = append(sums[i], t)
 	}
-	held := make([][]asm.Reg, len(sums))
+	held, known := make([][]asm.Reg, len(sums)), map[string]asm.Reg{} // of windows that overlap, sums along the other axes are the same
 	for i, terms := range sums {
-		held[i] = []asm.Reg{k.addUp(d, terms)}
+		key := fmt.Sprint(terms)
+		if !known[key].Valid() {
+			known[key] = k.addUp(d, terms)
+		}
+		held[i] = []asm.Reg{known[key]}
 	}
 	return held
 }

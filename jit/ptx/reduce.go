@@ -186,11 +186,87 @@ func (k *kernel) reduceRegisters(op *ir.Op, red reduction, d lang.DType, l layou
 		i := l.Project(r, keep)
 		parts[i] = append(parts[i], x)
 	}
+	if !isArg {
+		return k.reduceOverlapping(op, red, d, l, parts)
+	}
 	held := make([][]asm.Reg, len(parts))
 	for i, xs := range parts {
 		held[i] = balanced(xs, func(x, y []asm.Reg) []asm.Reg { return red.combine(k, d, x, y) })
 	}
 	return held
+}
+
+// reduceOverlapping combines elements of windows, of which a thread's overlap: what two of them give is computed once, and of windows of several axes, where the order does not
+// matter, what each position along one of the axes gives.
+func (k *kernel) reduceOverlapping(op *ir.Op, red reduction, d lang.DType, l layout.Layout, parts [][][]asm.Reg) [][]asm.Reg {
+	known := map[[2]asm.Reg]asm.Reg{}
+	join := func(x, y asm.Reg) asm.Reg {
+		from := [2]asm.Reg{x, y}
+		if !known[from].Valid() {
+			known[from] = red.combine(k, d, []asm.Reg{x}, []asm.Reg{y})[0]
+		}
+		return known[from]
+	}
+	keep := ir.Without(op.Args[0].Type.Axes, op.Over)
+	all := make([][]int, len(parts)) // registers of the tile by result, as the parts are
+	for r := range l.Regs() {
+		i := l.Project(r, keep)
+		all[i] = append(all[i], r)
+	}
+	whole := make([][][]asm.Reg, len(parts))
+	for i, xs := range parts {
+		whole[i] = [][]asm.Reg{firstOf(xs)}
+	}
+	best, fewest := whole, joins(whole)
+	if len(op.Over) > 1 && (!d.IsFloat() || op.Code == lang.OpReduceMax || op.Code == lang.OpReduceMin) {
+		for _, a := range op.Over {
+			groups := make([][][]asm.Reg, len(parts))
+			for i, xs := range parts {
+				groups[i] = make([][]asm.Reg, l.Physical(a))
+				for n, x := range firstOf(xs) {
+					at := l.RegCoord(all[i][n], a)
+					groups[i][at] = append(groups[i][at], x)
+				}
+				groups[i] = slices.DeleteFunc(groups[i], func(g []asm.Reg) bool { return len(g) == 0 })
+			}
+			if n := joins(groups); n < fewest {
+				best, fewest = groups, n
+			}
+		}
+	}
+	held := make([][]asm.Reg, len(parts))
+	for i, groups := range best {
+		var each []asm.Reg
+		for _, g := range groups {
+			each = append(each, balanced(g, join))
+		}
+		held[i] = []asm.Reg{balanced(each, join)}
+	}
+	return held
+}
+
+// firstOf takes the values out of tuples.
+func firstOf(xs [][]asm.Reg) []asm.Reg {
+	out := make([]asm.Reg, len(xs))
+	for i, x := range xs {
+		out[i] = x[0]
+	}
+	return out
+}
+
+// joins counts how many pairs are combined of groups that are combined first, those that are the same once.
+func joins(results [][][]asm.Reg) (n int) {
+	known := map[string]bool{}
+	for _, groups := range results {
+		n += len(groups) - 1
+		for _, g := range groups {
+			if key := fmt.Sprint(g); !known[key] {
+				known[key] = true
+				n += len(g) - 1
+			}
+		}
+	}
+	return n
 }
 
 // balanced joins values as a balanced tree: the way from any of them to the result is short.
