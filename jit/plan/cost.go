@@ -586,7 +586,7 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 		if g := c.runsOf[s.op]; g != nil {
 			words, bytes := c.wordsOf(s, g)
 			ops += float64(n * words * c.weight(s.op))
-			e.shared += float64(n * words * float64(max(bytes, registerBytes)) / (full * t.SharedBytesPerClock * t.Clock))
+			e.shared += float64(n * words * c.linesOf(s, g, bytes) / (full * t.SharedBytesPerClock * t.Clock))
 			continue
 		}
 		// Lanes without an element take their turn too.

@@ -13,6 +13,9 @@ import (
 // registerBytes is what a register has: a word with less takes the time of one.
 const registerBytes = 4
 
+// warpLanes are the threads that make an access together.
+const warpLanes = 32
+
 // covering is an access of which threads have neighbours that lie side by side in memory.
 type covering struct {
 	block.Run
@@ -95,6 +98,15 @@ func (c at) wordsOf(s step, g *covering) (each float64, bytes int64) {
 	}
 	words := (reach*size + bytes/2 + bytes - 1) / bytes // where in a word the first lies depends
 	return min(float64(words)/float64(elements), 1), bytes
+}
+
+// linesOf is how many bytes of the L1's time a thread's part of such an access takes, which looks up a line of memory at a time: where few lanes have neighbours, each line gives
+// few words.
+func (c at) linesOf(s step, g *covering, bytes int64) float64 {
+	row := ceilDiv(min(c.extent[g.axis], c.size[g.axis]), c.neighboursIn(g, s.axes)) // lanes
+	lanes := min(row, warpLanes)
+	lines := ceilDiv(warpLanes, lanes) * ceilDiv(lanes*bytes, lineBytes)
+	return float64(max(bytes, registerBytes, lines*lineBytes/warpLanes))
 }
 
 // halo is which part of the elements of an access along windows a block has no two of.

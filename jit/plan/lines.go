@@ -94,6 +94,12 @@ func (c at) apart(op *ir.Op) int64 {
 // linePart is which part of a line blocks have of what an access moves, 1 or more where they have whole ones, and 0 where it is no run of
 // neighbours that ends with a block.
 func (c at) linePart(op *ir.Op) float64 {
+	if g := c.runsOf[op]; g != nil {
+		if c.f.Axes[g.axis].Kind != ir.Grid || c.size[g.axis] <= c.extent[g.axis] {
+			return 0
+		}
+		return c.runLength(g) * float64(op.Tensor.DType.Bits()) / 8 / lineBytes
+	}
 	v := innermost(op)
 	if v == nil || len(v.Type.Axes) != 1 || gathered(op) {
 		return 0

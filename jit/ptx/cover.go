@@ -9,6 +9,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -24,8 +25,14 @@ type wordAt struct {
 	before, behind bool
 }
 
+// loadedWord is what a thread has of a word, and what its elements are where it is not loaded: 0 without a register.
+type loadedWord struct {
+	elements []asm.Reg
+	fill     asm.Reg
+}
+
 // covered loads by words where those are fewer than the loads of neighbours along one axis.
-func (k *kernel) covered(op *ir.Op, l layout.Layout, mnemonic string, fill func(r int) asm.Reg) ([]asm.Reg, bool) {
+func (k *kernel) covered(op *ir.Op, l layout.Layout, mnemonic string, fill asm.Reg, other func(r int) asm.Reg) ([]asm.Reg, bool) {
 	c, ok := k.Cover(op, l, k.whole)
 	if !ok {
 		return nil, false
@@ -63,9 +70,15 @@ func (k *kernel) covered(op *ir.Op, l layout.Layout, mnemonic string, fill func(
 		if r == first[w] {
 			inside[w] = x.inside(r)
 		}
-		regs[r] = k.loadWord(op, x, from, c, first[w], w.at, mnemonic, k.both(k.mask(l, masked, r), inside[w]))[behind[r]]
-		if fill != nil {
-			regs[r] = k.selected(inside[w], regs[r], fill(r))
+		got := k.loadWord(op, x, from, c, first[w], w.at, mnemonic, k.both(k.mask(l, masked, r), inside[w]), fill)
+		regs[r] = got.elements[behind[r]]
+		switch {
+		case other != nil:
+			regs[r] = k.selected(inside[w], regs[r], other(r))
+		case got.fill != fill && fill.Valid(): // another load has the word, with other elements where there are none
+			regs[r] = k.selected(inside[w], regs[r], fill)
+		case got.fill != fill:
+			regs[r] = k.selected(inside[w], regs[r], elem.Zero(k.a, op.Result().Type.DType))
 		}
 	}
 	return regs, true
@@ -146,14 +159,14 @@ func (k *kernel) storeWholeRecords(fields []*ir.Op, l layout.Layout, values []fu
 }
 
 // loadWord gives the elements of a word, which is loaded where the thread has not got it.
-func (k *kernel) loadWord(op *ir.Op, x, from *addressing, c block.Cover, r int, at int64, mnemonic string, p asm.Reg) []asm.Reg {
+func (k *kernel) loadWord(op *ir.Op, x, from *addressing, c block.Cover, r int, at int64, mnemonic string, p, fill asm.Reg) loadedWord {
 	t := op.Tensor
 	w := wordAt{tensor: t, at: from.at(r), elements: c.Elements, p: p}
 	_, lies := from.inRow(c, r)
 	w.at.offset += (at*c.Elements - (lies - c.Added)) * from.size
 	w.before, w.behind = c.Beyond(op, at*c.Elements)
 	for s := k.scope; s != nil; s = s.parent {
-		if got := s.words[w]; got != nil {
+		if got, ok := s.words[w]; ok {
 			return got
 		}
 		if !t.ReadOnly() { // a loop around may have written it since
@@ -162,7 +175,7 @@ func (k *kernel) loadWord(op *ir.Op, x, from *addressing, c block.Cover, r int, 
 	}
 	n := int(c.Elements)
 	if !w.before && !w.behind {
-		got := k.fetchAt(t.Held(), n, mnemonic, p, w.at)
+		got := loadedWord{k.fetchAtOr(t.Held(), n, mnemonic, p, w.at, fill), fill}
 		k.scope.words[w] = got
 		return got
 	}
@@ -197,8 +210,8 @@ func (k *kernel) loadWord(op *ir.Op, x, from *addressing, c block.Cover, r int, 
 	if w.behind {
 		outermost("setp.gt.s32", end, final)
 	}
-	k.scope.words[w] = got
-	return got
+	k.scope.words[w] = loadedWord{elements: got}
+	return k.scope.words[w]
 }
 
 // fieldLoads counts the loads of a tensor at the same places but for the innermost dimension, as those of the fields of a record.

@@ -97,7 +97,7 @@ type scope struct {
 	axes   map[*ir.Axis]*axisState
 	tiles  map[*ir.Value][]*sharedTile
 	taken  map[*ir.Value]*sharedTile // values from which more will be taken
-	words  map[wordAt][]asm.Reg      // what was loaded by words
+	words  map[wordAt]loadedWord     // what was loaded by words
 	mark   int                       // top of the shared arena when the scope began
 }
 
@@ -122,7 +122,7 @@ func (k *kernel) push(begin asm.Point) {
 func (k *kernel) newScope() *scope {
 	return &scope{
 		parent: k.scope, values: map[*ir.Value][]held{}, axes: map[*ir.Axis]*axisState{},
-		tiles: map[*ir.Value][]*sharedTile{}, taken: map[*ir.Value]*sharedTile{}, words: map[wordAt][]asm.Reg{}, mark: k.arena.Top,
+		tiles: map[*ir.Value][]*sharedTile{}, taken: map[*ir.Value]*sharedTile{}, words: map[wordAt]loadedWord{}, mark: k.arena.Top,
 	}
 }
 

@@ -72,11 +72,23 @@ func (w word) vec() string {
 
 // fetch loads n neighbours from memory into their registers, 0 where p does not hold.
 func (k *kernel) fetch(d lang.DType, n int, mnemonic string, p asm.Reg, from asm.Addr) []asm.Reg {
+	return k.fetchOr(d, n, mnemonic, p, from, asm.Reg{})
+}
+
+// fetchOr loads n neighbours, and gives for each an element where p does not hold; without such a one 0.
+func (k *kernel) fetchOr(d lang.DType, n int, mnemonic string, p asm.Reg, from asm.Addr, fill asm.Reg) []asm.Reg {
 	w := words(d, n)
 	raw := k.a.Regs(w.class, w.count)
 	if p.Valid() {
+		var before asm.Operand = w.class.Zero()
+		if fill.Valid() {
+			before = fill
+			if w.elements > 1 || d.Bits() < 32 && !(d.IsInt() && n == 1) { // else registers hold an element as it is loaded
+				before = elem.Pack(k.a, d, slices.Repeat([]asm.Reg{fill}, w.elements))
+			}
+		}
 		for _, r := range raw {
-			k.a.Set(r, "mov."+w.class.String(), w.class.Zero())
+			k.a.Set(r, "mov."+w.class.String(), before)
 		}
 	}
 	k.a.If(p).Set(asm.List(raw), mnemonic+w.vec()+"."+w.suffix, from)
@@ -112,18 +124,23 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	k.orderRead(t)
 	mnemonic := k.loading(op)
 	mnemonic += k.eviction(op, mnemonic)
-	var other func(r int) asm.Reg
-	if e := op.Else(); !block.ZeroElse(op) { // what is not read is 0
-		fill := k.get(e, l.Slice(e.Type.Axes))
-		other = func(r int) asm.Reg { return fill[l.Project(r, e.Type.Axes)] }
+	var other func(r int) asm.Reg // what is not read is 0, or this
+	var fill asm.Reg              // or this, of all elements
+	if e := op.Else(); !block.ZeroElse(op) {
+		regs := k.get(e, l.Slice(e.Type.Axes))
+		if e.Type.IsScalar() && t.Held().Bits() >= 8 && e.Type.DType != lang.Bool && !slices.ContainsFunc(k.Uses[op.Result()], needsZeros) {
+			fill = regs[0]
+		} else {
+			other = func(r int) asm.Reg { return regs[l.Project(r, e.Type.Axes)] }
+		}
 	}
-	if regs, ok := k.covered(op, l, mnemonic, other); ok {
+	if regs, ok := k.covered(op, l, mnemonic, fill, other); ok {
 		return regs
 	}
 	x := k.addressing(op, l)
 	c := block.Contiguous(x.dims)
 	groups, n := l.Groups(c, l.Aligned(c, k.neighbours(t, x.dims, c)))
-	if n > 1 && k.LoopsByWords(c) {
+	if n > 1 && k.LoopsByWords(c) { // whose loads have no other elements
 		return k.loadWords(x, axes, c, groups, mnemonic)
 	}
 	regs := make([]asm.Reg, l.Regs())
@@ -142,7 +159,7 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 		at := from{x.at(g[0]), k.both(k.mask(l, masked, g[0]), inside)}
 		got := slices.Clone(known[at])
 		if got == nil {
-			got = k.fetchAt(t.Held(), n, mnemonic, at.p, at.at)
+			got = k.fetchAtOr(t.Held(), n, mnemonic, at.p, at.at, fill)
 			known[at] = slices.Clone(got)
 		}
 		x.zeroed(op, g[0], got)
@@ -290,7 +307,7 @@ func (k *kernel) orderWrite(t *ir.Tensor) {
 	k.noteContended(t)
 	k.written[t] = k.contended(t)
 	for s := k.scope; s != nil; s = s.parent {
-		maps.DeleteFunc(s.words, func(w wordAt, _ []asm.Reg) bool { return w.tensor == t })
+		maps.DeleteFunc(s.words, func(w wordAt, _ loadedWord) bool { return w.tensor == t })
 	}
 }
 

@@ -18,9 +18,14 @@ func (k *kernel) inHalves(t *ir.Tensor) asm.Reg {
 
 // fetchAt loads n neighbours from global memory into their registers, 0 where p does not hold.
 func (k *kernel) fetchAt(d lang.DType, n int, mnemonic string, p asm.Reg, from address) []asm.Reg {
+	return k.fetchAtOr(d, n, mnemonic, p, from, asm.Reg{})
+}
+
+// fetchAtOr is fetchAt with an element in place of 0, of a type that has whole bytes.
+func (k *kernel) fetchAtOr(d lang.DType, n int, mnemonic string, p asm.Reg, from address, fill asm.Reg) []asm.Reg {
 	switch {
 	case !from.halves:
-		return k.fetch(d, n, mnemonic, p, from.addr())
+		return k.fetchOr(d, n, mnemonic, p, from.addr(), fill)
 	case n > 1:
 		return k.fetch(d, n, mnemonic, p, k.inBytes(from).addr())
 	}
