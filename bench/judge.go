@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"os"
 	"runtime"
 	"slices"
 	"sort"
@@ -158,11 +159,7 @@ func (j *Judge) kernel(s *Space) (*typed.Kernel, jit.Options, error) {
 		}
 		return k, w.Options(k), nil
 	}
-	file, ok := strings.CutPrefix(s.File, "std/")
-	if !ok {
-		return nil, jit.Options{}, fmt.Errorf("%s is not of the standard library", s.File)
-	}
-	text, err := stdlib.FS.ReadFile(file)
+	text, err := sourceOf(s.File)
 	if err != nil {
 		return nil, jit.Options{}, err
 	}
@@ -192,6 +189,18 @@ func (j *Judge) kernel(s *Space) (*typed.Kernel, jit.Options, error) {
 		}
 	}
 	return k, o, nil
+}
+
+// sourceOf is the text of a file of the standard library, or of one in this folder.
+func sourceOf(name string) ([]byte, error) {
+	if file, ok := strings.CutPrefix(name, "std/"); ok {
+		return stdlib.FS.ReadFile(file)
+	}
+	file, ok := strings.CutPrefix(name, "bench/")
+	if !ok {
+		return nil, fmt.Errorf("%s is neither of the standard library nor in bench", name)
+	}
+	return os.ReadFile(file)
 }
 
 // PlanText is the plans of launches as a space has them.

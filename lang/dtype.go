@@ -111,6 +111,9 @@ func findDType(match func(dtypeRow) bool) (DType, bool) {
 // IsValid reports an element type of the language.
 func (d DType) IsValid() bool { return d > Invalid && d < numDTypes }
 
+// row is the type's row of the table, that of no type for others. It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (d DType) row() *dtypeRow {
 	if d >= numDTypes {
 		panic(fmt.Sprintf("lang: dtype %d does not exist", d))

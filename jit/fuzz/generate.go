@@ -149,6 +149,9 @@ func newGenerator(seed uint64, stream string) *generator {
 //go:noinline
 func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
 
+// pick draws one of several. It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func pick[T any](r *rand.Rand, xs ...T) T { return xs[r.IntN(len(xs))] }
 
 func (g *generator) fresh(prefix string) string {

@@ -56,12 +56,18 @@ func (b *Builder) Const(d lang.DType, c Const) *Value {
 }
 
 // Int emits an i32 constant.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (b *Builder) Int(n int64) *Value { return b.Const(lang.I32, Const{Int: n}) }
 
 // Position emits a constant position along an axis.
 func (b *Builder) Position(a *Axis, n int64) *Value { return b.Const(a.Counts(), Const{Int: n}) }
 
 // Cast emits a conversion; a value that has the type already is given back as it is.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (b *Builder) Cast(x *Value, d lang.DType) *Value {
 	if x.Type.DType == d {
 		return x

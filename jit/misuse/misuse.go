@@ -45,6 +45,9 @@ func (e *UseError) Error() string { return "jit." + e.Call + ": " + e.Reason }
 func (e *UseError) Unwrap() error { return e.Err }
 
 // New is a misuse of a kind.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func New(call, reason string, kind error) error {
 	return &UseError{Call: call, Reason: reason, Err: kind}
 }

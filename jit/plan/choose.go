@@ -198,8 +198,14 @@ func (s *scored) plan(m *model) *Plan {
 	}
 	c := at{m, s.c}
 	p.Once = c.readOnce()
-	if m.target.IsGPU() && m.occupancy == 0 && (c.allByWarpgroups() || !m.contracts && s.e.registers >= manyHeld && s.e.perSM > 1) {
-		p.Resident = int(min(s.e.perSM, ceilDiv(s.e.blocks, c.sms())))
+	if told := s.e.perSM; m.target.IsGPU() && m.occupancy == 0 {
+		switch windows := !m.contracts && c.busyWarps() == enoughWithWindows; {
+		case windows:
+			told = c.besideWindows(s.e)
+		case !c.allByWarpgroups() && (m.contracts || s.e.registers < manyHeld || told == 1):
+			told = 0
+		}
+		p.Resident = int(min(told, ceilDiv(s.e.blocks, c.sms())))
 	}
 	staged := false
 	for i, a := range m.f.Axes {

@@ -436,7 +436,7 @@ func (c at) gpu() (*estimate, *violation) {
 	if c.takesTurns() {
 		warps *= teams
 	}
-	e.issue += ops/(full*t.Lanes*t.Clock)/min(1, warps/8) + float64(float64(e.blocks)*t.DispatchTime)
+	e.issue += ops/(full*t.Lanes*t.Clock)/min(1, warps/c.busyWarps()) + float64(float64(e.blocks)*t.DispatchTime)
 	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
 	if most > manyElements && !wide {
 		cost := longCode
@@ -445,6 +445,7 @@ func (c at) gpu() (*estimate, *violation) {
 		}
 		busy *= 1 + float64(cost*float64(most-manyElements))
 	}
+	busy *= c.narrowRecords()
 	if (c.windows() || len(c.stencils) > 0) && c.severalVectors() {
 		busy *= windowVector
 	}
@@ -596,8 +597,7 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 			width = max(8*vectorBytes/float64(s.op.Tensor.DType.Bits()), 1)
 		}
 		ops += float64(n / each * max(each/width, float64(c.threads())) * c.weight(s.op))
-		if n, windowed := c.windowElements(tile{axes: s.axes}); windowed {
-			most = max(most, n)
+		if _, windowed := c.windowElements(tile{axes: s.axes}, true); windowed {
 			continue
 		}
 		most = max(most, c.count(tile{axes: s.axes}, true)/c.threads())

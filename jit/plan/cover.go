@@ -16,6 +16,14 @@ const registerBytes = 4
 // warpLanes are the threads that make an access together.
 const warpLanes = 32
 
+// How many warps keep a multiprocessor's units busy, and of threads with windows, which load for long and then compute (an H200, bf16 windows of 7x7 of 32x192x56x56: 117 us by 12 warps a
+// multiprocessor that have all of a window, 86 to 96 by 16 and more that go through its rows).
+const enoughWarps, enoughWithWindows = 8, 16
+
+// narrowRecord is how much longer blocks take whose threads have one record where they could have several, as a part of their time (an H200, bytes of RGB to three planes of f32 of
+// 32x512x512: 60.4 us with two records a thread, 35.3 with four).
+const narrowRecord = 0.5
+
 // covering is an access of which threads have neighbours that lie side by side in memory.
 type covering struct {
 	block.Run
@@ -67,13 +75,13 @@ func (c at) besides(g *covering, axes []int) int64 {
 	return max(n/c.threads(), 1)
 }
 
-// together is how many neighbours along the run's axis a thread has.
+// neighboursIn is how many neighbours along the run's axis a thread has.
 func (c at) neighboursIn(g *covering, axes []int) int64 {
 	n := min(g.Most, c.besides(g, axes), nextPow2(c.extent[g.axis]+1)/2)
 	return nextPow2(n+1) / 2
 }
 
-// wordBytes is the bytes of a word of so many neighbours.
+// word is the bytes of a word of so many neighbours.
 func (g *covering) word(op *ir.Op, n int64) int64 {
 	size := int64(op.Tensor.DType.Size())
 	bytes := n * g.Each * size
@@ -143,19 +151,102 @@ func (c at) runLength(g *covering) float64 {
 	return float64((min(c.extent[g.axis], c.size[g.axis])-1)*g.Each + max(g.Reach, 1))
 }
 
-// held is the registers of 4 bytes that a thread needs for a tile. Of what is computed of windows it has as many as there are elements apart, for the assembler computes one after the
-// other.
-func (c at) windowElements(t tile) (n int64, windowed bool) {
+// busyWarps is how many warps of a multiprocessor keep it busy.
+func (c at) busyWarps() float64 {
+	for _, g := range c.runsOf {
+		if len(g.inside) > 0 && !g.Record {
+			return enoughWithWindows
+		}
+	}
+	return enoughWarps
+}
+
+// windowRegisters is what threads have room for at least that add up windows.
+const windowRegisters = 64
+
+// besideWindows is how many blocks the assembler is told that are to share a multiprocessor, where threads have windows; 0 where it is told nothing. By itself it loads many windows at
+// once (an H200, waves of 8th order over 256 cubed: 102 registers 121 us, 64 and four blocks 102), but functions of what is in them take registers of their own.
+func (c at) besideWindows(e *estimate) int64 {
+	all := e.registers
+	for _, live := range c.live {
+		most, some := int64(0), int64(0)
+		for _, t := range live {
+			n, _ := c.windowElements(t, false)
+			m, _ := c.windowElements(t, true)
+			most, some = max(most, n), max(some, m)
+		}
+		all = max(all, e.registers+most-some)
+	}
+	if e.registers < manyHeld && c.hasFunctions() {
+		return 0
+	}
+	n := min(e.perSM, int64(c.target.RegistersPerSM)/(c.threads()*max(all+registerOverhead, windowRegisters)))
+	if n < 2 {
+		return 0
+	}
+	return n
+}
+
+// rowsOfWindows reports an axis along the rows of windows of which threads have columns side by side.
+func (m *model) rowsOfWindows(i int) bool {
+	for _, g := range m.runsOf {
+		if !g.Record && slices.Contains(g.inside, i) && !slices.Contains(g.Inside, m.f.Axes[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// narrowRecords is how much longer blocks take whose threads have fewer records than they could, where records are most of what is moved: tiles of nothing else are larger, and nothing is
+// looked up.
+func (c at) narrowRecords() float64 {
+	most, records, others := 0.0, int64(0), int64(0)
+	for _, s := range c.ops {
+		switch g := c.runsOf[s.op]; {
+		case g != nil && g.Record:
+			records = max(records, c.count(tile{axes: s.axes}, false))
+			most = max(most, narrowRecord*(1-float64(c.neighboursIn(g, s.axes))/float64(g.Most)))
+		case s.op.Code == lang.OpLoad && gathered(s.op):
+			return 1
+		case s.op.Tensor != nil:
+			others = max(others, c.count(tile{axes: s.axes}, false))
+		}
+	}
+	if others > records {
+		return 1
+	}
+	return 1 + most
+}
+
+// functionsOfWindows reports functions of each element of a window, as the weights of a bilateral filter have: their registers are those of other elements.
+func (c at) functionsOfWindows() bool {
+	return slices.ContainsFunc(c.ops, func(s step) bool {
+		_, windowed := c.windowElements(tile{axes: s.axes}, true)
+		return windowed && s.op.Code.Row().Elementwise && c.weight(s.op) > 1
+	})
+}
+
+// windowElements is how many elements a thread has of a tile along windows that are apart: it has no more registers, and computes no more, of what the windows have in common. windowed
+// is false for other tiles. Of several runs of neighbours the assembler mostly has some: while it computes one, it has not loaded all of the next.
+func (c at) windowElements(t tile, some bool) (n int64, windowed bool) {
 	for _, g := range c.runsOf {
 		if g.Record || len(g.Inside) == 0 || !slices.Contains(t.axes, g.axis) || !slices.Contains(t.axes, c.place[g.Inside[0]]) {
 			continue
 		}
 		along := c.neighboursIn(g, t.axes)
 		rows := c.besides(g, t.axes) / along
+		if some {
+			rows = (rows + 1) / 2
+		}
+		sums := false // what a loop adds up is in registers of its own
 		for _, i := range g.inside {
 			if !slices.Contains(c.places(g.Inside), i) {
 				rows *= c.extent[i]
+				sums = sums || c.streamed(i) && !slices.Contains(t.axes, i)
 			}
+		}
+		if sums {
+			continue
 		}
 		n = max(n, rows*((along-1)*g.Each+g.Reach))
 		windowed = true

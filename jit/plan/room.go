@@ -50,11 +50,11 @@ func (c at) registersPerThread() int64 {
 	if c.takesTurns() || c.sumsSteps() {
 		return c.accumulators()
 	}
-	most := int64(0)
+	most, functions := int64(0), c.functionsOfWindows()
 	for _, live := range c.live {
 		n, windows := int64(0), int64(0)
 		for _, t := range live {
-			if held, windowed := c.windowElements(t); windowed {
+			if held, windowed := c.windowElements(t, true); windowed && !functions {
 				windows = max(windows, held)
 				continue
 			}

@@ -77,6 +77,16 @@ func (s *search) over(ks []knob) {
 	}
 	look(corner(ks, extent, 0))
 	s.descend(ks, nearest, least)
+	if s.best.e == nil {
+		return
+	}
+	for _, k := range ks { // blocks that go through windows row by row have more positions of the other axes, which takes several steps to find
+		if i := k.axes[0]; s.rowsOfWindows(i) && len(k.values) > 1 && s.best.c.extent[i] == s.size[i] {
+			at := slices.Clone(s.best.c.extent)
+			k.set(at, 1)
+			s.descend(ks, at, s.visit(at))
+		}
+	}
 }
 
 // descend changes one knob after the other to the value that ranks first, until none does better; then two at once, one to the next value

@@ -328,7 +328,7 @@ func (m *model) chunks(i int) []int64 {
 			}
 		}
 	}
-	if m.oneByOne(i) || m.alongRows(i) {
+	if m.oneByOne(i) || m.alongRows(i) || m.rowsOfWindows(i) {
 		vs = append(slices.Clone(vs), 1)
 	}
 	if a.Split > 1 && m.target.IsGPU() { // only a loop can be shared

@@ -63,6 +63,9 @@ func Bad(at lang.Span) Operand { return Operand{Mode: Invalid, At: at} }
 func (o Operand) IsUntyped() bool { return o.Mode == UntypedInt || o.Mode == UntypedFloat }
 
 // Type is that of one value of a kernel.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (o Operand) Type() typed.Type { return o.Expr.Types()[0] }
 
 // DType is the element type of a typed operand, of a kernel or a graph.

@@ -79,6 +79,9 @@ func (a *Builder) Label() Label {
 }
 
 // Place puts a label here.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (a *Builder) Place(l Label) { a.add(l) }
 
 // PlaceRolled puts a label here to which a loop goes back that the assembler is not to unroll: one that seldom runs, or that waits for memory.
@@ -178,6 +181,9 @@ func (g Guarded) Set(dst Operand, name string, src ...Operand) {
 }
 
 // Do emits an instruction without a result.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (g Guarded) Do(name string, src ...Operand) { g.Set(nil, name, src...) }
 
 // Move copies a register into another of the same class.

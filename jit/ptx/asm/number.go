@@ -123,6 +123,9 @@ func (a *Builder) Wide(r Reg) Reg {
 }
 
 // Register puts a number that is known in a register of 32 bits; a register stays as it is.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (a *Builder) Register(x Number) Reg {
 	if r, ok := x.(Reg); ok {
 		return r

@@ -84,6 +84,9 @@ func (m flt) test(cond string, x, y asm.Operand) asm.Reg {
 }
 
 // sel is x where p holds, else y.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (m flt) sel(p asm.Reg, x, y asm.Operand) asm.Reg { return m.f("selp", x, y, p) }
 
 // clamp limits x to [lo, hi]; NaN stays NaN.
