@@ -596,8 +596,8 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 		if s.op.Tensor != nil {
 			width = max(8*vectorBytes/float64(s.op.Tensor.DType.Bits()), 1)
 		}
-		ops += float64(n / each * max(each/width, float64(c.threads())) * c.weight(s.op))
-		if _, windowed := c.windowElements(tile{axes: s.axes}, true); windowed {
+		ops += float64(n / each * max(each/width, float64(c.threads())) * c.weight(s.op) * c.inCommon(s))
+		if _, windowed := c.windowElements(tile{axes: s.axes}); windowed {
 			continue
 		}
 		most = max(most, c.count(tile{axes: s.axes}, true)/c.threads())

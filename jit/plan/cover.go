@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 
 	"tilec/jit/block"
@@ -62,6 +63,25 @@ func (m *model) findRuns() {
 		}
 		m.runsOf[s.op] = g
 	}
+	m.rowsHeld = math.MaxInt64
+	if reduced := m.reductions(); len(reduced) > 0 && !slices.ContainsFunc(reduced, func(op *ir.Op) bool { return !inAnyOrder(op) }) {
+		m.rowsHeld = 2 // while a row of windows is combined with those before, the next is loaded
+	}
+}
+
+// reductions are those of a kernel.
+func (m *model) reductions() (all []*ir.Op) {
+	for _, s := range m.ops {
+		if s.op.Code.Row().Group == lang.GroupReduce {
+			all = append(all, s.op)
+		}
+	}
+	return all
+}
+
+// inAnyOrder reports a reduction of several axes that gives the same in whichever order it combines.
+func inAnyOrder(op *ir.Op) bool {
+	return len(op.Over) > 1 && (!op.Args[0].Type.DType.IsFloat() || op.Code == lang.OpReduceMax || op.Code == lang.OpReduceMin)
 }
 
 // besides is how many positions of a tile a thread has of the axes that are not inside of a window or a record.
@@ -167,20 +187,16 @@ const windowRegisters = 64
 // besideWindows is how many blocks the assembler is told that are to share a multiprocessor, where threads have windows; 0 where it is told nothing. By itself it loads many windows at
 // once (an H200, waves of 8th order over 256 cubed: 102 registers 121 us, 64 and four blocks 102), but functions of what is in them take registers of their own.
 func (c at) besideWindows(e *estimate) int64 {
-	all := e.registers
-	for _, live := range c.live {
-		most, some := int64(0), int64(0)
-		for _, t := range live {
-			n, _ := c.windowElements(t, false)
-			m, _ := c.windowElements(t, true)
-			most, some = max(most, n), max(some, m)
-		}
-		all = max(all, e.registers+most-some)
-	}
 	if e.registers < manyHeld && c.hasFunctions() {
 		return 0
 	}
-	n := min(e.perSM, int64(c.target.RegistersPerSM)/(c.threads()*max(all+registerOverhead, windowRegisters)))
+	need := int64(0) // what a thread has of each of its windows
+	for _, s := range c.ops {
+		if g := c.runsOf[s.op]; g != nil && !g.Record {
+			need += (c.neighboursIn(g, s.axes)-1)*g.Each + g.Reach
+		}
+	}
+	n := min(e.perSM, int64(c.target.RegistersPerSM)/(c.threads()*max(need+windowRegisters/2, windowRegisters)))
 	if n < 2 {
 		return 0
 	}
@@ -218,30 +234,48 @@ func (c at) narrowRecords() float64 {
 	return 1 + most
 }
 
+// inCommon is which part of a reduction of windows of several axes a thread computes, where the order does not matter: what windows have in common along the other axes is combined once.
+func (c at) inCommon(s step) float64 {
+	if s.op.Code.Row().Group != lang.GroupReduce || !inAnyOrder(s.op) {
+		return 1
+	}
+	if _, windowed := c.windowElements(tile{axes: s.axes}); !windowed {
+		return 1
+	}
+	part := 0.0
+	for _, i := range c.places(s.op.Over) {
+		if c.streamed(i) {
+			return 1
+		}
+		part += 1 / float64(c.size[i])
+	}
+	return min(part, 1)
+}
+
 // functionsOfWindows reports functions of each element of a window, as the weights of a bilateral filter have: their registers are those of other elements.
 func (c at) functionsOfWindows() bool {
 	return slices.ContainsFunc(c.ops, func(s step) bool {
-		_, windowed := c.windowElements(tile{axes: s.axes}, true)
+		_, windowed := c.windowElements(tile{axes: s.axes})
 		return windowed && s.op.Code.Row().Elementwise && c.weight(s.op) > 1
 	})
 }
 
 // windowElements is how many elements a thread has of a tile along windows that are apart: it has no more registers, and computes no more, of what the windows have in common. windowed
-// is false for other tiles. Of several runs of neighbours the assembler mostly has some: while it computes one, it has not loaded all of the next.
-func (c at) windowElements(t tile, some bool) (n int64, windowed bool) {
+// is false for other tiles.
+func (c at) windowElements(t tile) (n int64, windowed bool) {
 	for _, g := range c.runsOf {
 		if g.Record || len(g.Inside) == 0 || !slices.Contains(t.axes, g.axis) || !slices.Contains(t.axes, c.place[g.Inside[0]]) {
 			continue
 		}
 		along := c.neighboursIn(g, t.axes)
 		rows := c.besides(g, t.axes) / along
-		if some {
-			rows = (rows + 1) / 2
+		if len(g.inside) == len(g.Inside) { // while the assembler computes one run of a filter along rows, it has not loaded the next
+			rows = max(rows-1, 1)
 		}
 		sums := false // what a loop adds up is in registers of its own
 		for _, i := range g.inside {
 			if !slices.Contains(c.places(g.Inside), i) {
-				rows *= c.extent[i]
+				rows *= min(c.extent[i], c.rowsHeld)
 				sums = sums || c.streamed(i) && !slices.Contains(t.axes, i)
 			}
 		}

@@ -55,6 +55,8 @@ type model struct {
 	loops  []*ir.Op
 	// runsOf are the accesses that threads make by words (see cover.go).
 	runsOf map[*ir.Op]*covering
+	// rowsHeld is how many rows of a window a thread has at most at a time.
+	rowsHeld int64
 	// softmax: a loop with products is an online softmax.
 	softmax bool
 	// roles are those of the operands of products, as block.WgmmaRoles gives them.

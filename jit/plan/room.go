@@ -51,14 +51,18 @@ func (c at) registersPerThread() int64 {
 		return c.accumulators()
 	}
 	most, functions := int64(0), c.functionsOfWindows()
+	least := int64(1) // bytes: what is added up of windows is in registers of its own, however narrow it is
+	if c.busyWarps() == enoughWithWindows {
+		least = registerBytes
+	}
 	for _, live := range c.live {
 		n, windows := int64(0), int64(0)
 		for _, t := range live {
-			if held, windowed := c.windowElements(t, true); windowed && !functions {
+			if held, windowed := c.windowElements(t); windowed && !functions {
 				windows = max(windows, held)
 				continue
 			}
-			n += max(c.count(t, true)*t.bytes/4/c.threads(), 1)
+			n += max(c.count(t, true)*max(t.bytes, least)/registerBytes/c.threads(), 1)
 		}
 		most = max(most, n+windows)
 	}
