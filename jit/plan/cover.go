@@ -19,7 +19,7 @@ const warpLanes = 32
 
 // How many warps keep a multiprocessor's units busy, and of threads with windows, which load for long and then compute (an H200, bf16 windows of 7x7 of 32x192x56x56: 117 us by 12 warps a
 // multiprocessor that have all of a window, 86 to 96 by 16 and more that go through its rows).
-const enoughWarps, enoughWithWindows = 8, 16
+const enoughWarps, enoughWithWindows = 8, 20
 
 // narrowRecord is how much longer blocks take whose threads have one record where they could have several, as a part of their time (an H200, bytes of RGB to three planes of f32 of
 // 32x512x512: 60.4 us with two records a thread, 35.3 with four).
