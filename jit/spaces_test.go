@@ -54,6 +54,28 @@ func TestSpacesOfAnySizeAreSearched(t *testing.T) {
 	}
 }
 
+// What is tried of a kernel are pins that a launch takes: axes that it declares by itself have no name there.
+func TestSpacesHaveNoFreeAxes(t *testing.T) {
+	module, problems := Load("f.tile", []byte("kernel f(x: f32[M, N]) -> y: f32[M, N]\n    grid i in M by BM, j in N by BN\n{\n    axis r in 5\n    axis s in 5\n"+
+		"    y[i, j] = max(x[i + r - 2, j + s - 2] else 0, over (r, s))\n}\n"), nil)
+	require.Empty(t, problems)
+	s, err := Specialise(module.Kernels[0], Options{Dims: map[string]int64{"M": 1024, "N": 1024}, Pins: map[string]int64{"BM": 2, "BN": 256, "warps": 4}})
+	require.NoError(t, err)
+	target, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	space, err := compile.Space(s, target)
+	require.NoError(t, err)
+	f := KernelFunction(module.Kernels[0])
+	pinned := 0
+	for _, c := range space {
+		for name := range c.Pins {
+			assert.True(t, f.CanPin(name), "%s", name)
+			pinned++
+		}
+	}
+	assert.Greater(t, pinned, 10)
+}
+
 // An axis of its own has up to 2^31 - 1 elements on every target.
 func TestLongFreeAxes(t *testing.T) {
 	for _, n := range []int64{2130706432, 2130706433, 2147000000, 1<<31 - 1} {

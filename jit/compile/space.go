@@ -17,6 +17,7 @@ import (
 	"tilec/jit/spec"
 	"tilec/jit/target"
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file lists the plans that a kernel could have, so that they can be measured.
@@ -64,6 +65,11 @@ func Space(s *spec.Spec, t target.Machine) ([]Candidate, error) {
 	knobs, err := plan.Open(l.uncut, t, size, s.Pins)
 	if err != nil {
 		return nil, err
+	}
+	for _, a := range s.Kernel.Axes { // an axis of a declaration of its own has no name that a launch may pin
+		if a.Kind == typed.WholeAxis && a.IsFree && a.Tile == "" {
+			delete(knobs, a.Name)
+		}
 	}
 	var others []string
 	for _, name := range l.settings() {
