@@ -446,6 +446,9 @@ func (c at) gpu() (*estimate, *violation) {
 		busy *= 1 + float64(cost*float64(most-manyElements))
 	}
 	busy *= c.narrowRecords()
+	if c.busyWarps() == enoughWithWindows {
+		busy += float64(besideWindowed * e.l2)
+	}
 	if (c.windows() || len(c.stencils) > 0) && c.severalVectors() {
 		busy *= windowVector
 	}

@@ -89,8 +89,9 @@ func (k *kernel) bounds(x *ir.Axis, from, to *ir.Value) (lo, hi asm.Reg) {
 	}
 	if x.Dim != nil {
 		// A range may reach beyond the dimension.
-		if !k.notNegative(from) {
+		if !k.notNegative(from) { // nor may where steps to come begin wrap around
 			lo = k.a.Calc(lo.Class, lo.Class.Signed("max"), lo, asm.Int(0))
+			lo = k.a.Calc(lo.Class, lo.Class.Signed("min"), lo, k.size(x.Dim))
 		}
 		if !block.WithinDim(to, x.Dim) {
 			hi = k.a.Calc(hi.Class, hi.Class.Signed("min"), hi, k.size(x.Dim))
