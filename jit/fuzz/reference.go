@@ -53,7 +53,7 @@ type machine struct {
 	at      map[*ir.Axis]span
 	// walked is all that the grid or a loop walks of an axis.
 	walked map[*ir.Axis]span
-	// loose are the values carried by loops of which the plan chooses the steps, with the size of what the loop walks.
+	// loose are the values carried by loops over axes, which are sums in any order, with the size of what the loop walks.
 	loose map[*ir.Value]float64
 	// doubt counts the choices around the current operation that are undecided.
 	doubt int
@@ -349,7 +349,7 @@ func (t *tile) takeAfter(args []*tile) {
 }
 
 // regroup lets a sum be added up in other steps than the reference's: one that
-// a loop carries, of which the plan chooses the steps, and a contraction, which
+// a loop carries, of which threads may carry parts, and a contraction, which
 // may start from what is added to it.
 func (m *machine) regroup(op *ir.Op, args []*tile, r *tile) {
 	for c := range 2 {
@@ -581,12 +581,11 @@ func (m *machine) loop(op *ir.Op) *tile {
 		step = m.step(op.Axis)
 	}
 	body := op.Blocks[0]
-	for _, p := range body.Params[1:] {
-		if op.Axis != nil && !m.fixed(op.Axis) {
+	if op.Axis != nil { // however many positions a step has, threads may carry parts of their own
+		for _, p := range body.Params[1:] {
 			m.loose[p] = float64(hi.v - lo.v)
 		}
-	}
-	if op.Axis != nil {
+
 		m.walked[op.Axis] = span{lo.v, hi.v}
 	}
 	if op.Axis != nil && m.splits[op.Axis.Name] > 1 {
