@@ -445,7 +445,7 @@ func (c at) gpu() (*estimate, *violation) {
 		}
 		busy *= 1 + float64(cost*float64(most-manyElements))
 	}
-	busy *= c.narrowRecords()
+	busy = float64(busy * c.narrowRecords())
 	if c.busyWarps() == enoughWithWindows {
 		busy += float64(besideWindowed * e.l2)
 	}
