@@ -13,7 +13,20 @@ import (
 	"tilec/lang"
 )
 
-// This file emits loads by words that cover what a thread has (block.Cover), each of which is loaded once.
+// This file emits loads by words that cover what a thread has (block.Cover), each of which is loaded once, and stores of records by words.
+
+// spot is where an element or a word lies: along the dimensions before those that words go through, and how many elements or words behind where those of register 0 would
+// begin if nothing were added to their positions.
+type spot struct {
+	row string
+	at  int64
+}
+
+// word is the word of so many elements in which an element lies, and how far behind its beginning.
+func (s spot) word(elements int64) (word spot, behind int64) {
+	behind = (s.at%elements + elements) % elements
+	return spot{s.row, (s.at - behind) / elements}, behind
+}
 
 // wordAt is where a word lies and under which condition it is loaded: where a thread has it already, it is not loaded again.
 type wordAt struct {
@@ -45,18 +58,12 @@ func (k *kernel) covered(op *ir.Op, l layout.Layout, mnemonic string, fill asm.R
 	if x.clamped != nil || int(c.Elements) <= neighbours {
 		return nil, false
 	}
-	// word is the one that a register's element lies in: where, and by how many elements behind its beginning.
-	type word struct {
-		row string
-		at  int64
-	}
-	words, behind := make([]word, l.Regs()), make([]int64, l.Regs())
-	first, apart := map[word]int{}, map[word]bool{} // a register with an element in the word; the elements one by one
+	words, behind := make([]spot, l.Regs()), make([]int64, l.Regs())
+	first, apart := map[spot]int{}, map[spot]bool{} // a register with an element in the word; the elements one by one
 	for r := range words {
-		row, at := x.inRow(c, r)
-		behind[r] = (at%c.Elements + c.Elements) % c.Elements
-		words[r] = word{row, (at - behind[r]) / c.Elements}
-		apart[word{row, at}] = true
+		at := x.spot(c, r)
+		apart[at] = true
+		words[r], behind[r] = at.word(c.Elements)
 		if _, known := first[words[r]]; !known {
 			first[words[r]] = r
 		}
@@ -65,7 +72,7 @@ func (k *kernel) covered(op *ir.Op, l layout.Layout, mnemonic string, fill asm.R
 		return nil, false
 	}
 	from := k.addressingBy(op, begins, l)
-	regs, inside := make([]asm.Reg, len(words)), map[word]asm.Reg{}
+	regs, inside := make([]asm.Reg, len(words)), map[spot]asm.Reg{}
 	for r, w := range words {
 		if r == first[w] {
 			inside[w] = x.inside(r)
@@ -113,30 +120,19 @@ func (k *kernel) storeWholeRecords(fields []*ir.Op, l layout.Layout, values []fu
 	}
 	// element is one of a thread: of which store, in which register.
 	type element struct{ field, register int }
-	type word struct {
-		row string
-		at  int64
-	}
-	words, order := map[word][]*element{}, []word(nil)
+	words, order := map[spot][]*element{}, []spot(nil)
 	for i, op := range fields {
-		x, from := k.indexing(op, l), c
-		from.Added = 0
-		for j, d := range x.dims {
-			if j >= c.From {
-				from.Added += d.Affine.Offset * d.Stride
-			}
-		}
+		x := k.indexing(op, l)
+		own, _ := k.Cover(op, l, k.whole) // as the first, but for what is added to the positions
 		for r := range l.Regs() {
-			row, at := x.inRow(from, r)
-			behind := (at%c.Elements + c.Elements) % c.Elements
-			w := word{row, (at - behind) / c.Elements}
+			w, behind := x.spot(own, r).word(c.Elements)
 			if words[w] == nil {
 				words[w], order = make([]*element, c.Elements), append(order, w)
 			}
 			words[w][behind] = &element{i, r}
 		}
 	}
-	if slices.ContainsFunc(order, func(w word) bool { return slices.Contains(words[w], nil) }) {
+	if slices.ContainsFunc(order, func(w spot) bool { return slices.Contains(words[w], nil) }) {
 		return false
 	}
 	t := first.Tensor
@@ -150,9 +146,8 @@ func (k *kernel) storeWholeRecords(fields []*ir.Op, l layout.Layout, values []fu
 			xs[i] = values[e.field](e.register)
 		}
 		r := words[w][0].register
-		_, lies := from.inRow(c, r)
 		at := from.at(r)
-		at.offset += (w.at*c.Elements - (lies - c.Added)) * from.size
+		at.offset += (w.at*c.Elements - (from.spot(c, r).at - c.Added)) * from.size
 		k.putAt(t.Held(), xs, mnemonic, k.both(owner, k.mask(l, block.IndexAxes(first), r)), at)
 	}
 	return true
@@ -162,7 +157,7 @@ func (k *kernel) storeWholeRecords(fields []*ir.Op, l layout.Layout, values []fu
 func (k *kernel) loadWord(op *ir.Op, x, from *addressing, c block.Cover, r int, at int64, mnemonic string, p, fill asm.Reg) loadedWord {
 	t := op.Tensor
 	w := wordAt{tensor: t, at: from.at(r), elements: c.Elements, p: p}
-	_, lies := from.inRow(c, r)
+	lies := from.spot(c, r).at
 	w.at.offset += (at*c.Elements - (lies - c.Added)) * from.size
 	w.before, w.behind = c.Beyond(op, at*c.Elements)
 	for s := k.scope; s != nil; s = s.parent {
@@ -226,22 +221,21 @@ func (k *kernel) fieldLoads(op *ir.Op) (n int) {
 	return n
 }
 
-// inRow gives where register r's element lies: along the dimensions before those that words go through, and how many elements behind where those of register 0 would
-// begin if nothing were added to their positions.
-func (x *addressing) inRow(c block.Cover, r int) (row string, behind int64) {
-	var b strings.Builder
-	behind = c.Added
+// spot is where register r's element lies.
+func (x *addressing) spot(c block.Cover, r int) spot {
+	var row strings.Builder
+	at := c.Added
 	for i, d := range x.dims {
 		switch {
 		case i >= c.From:
-			behind += x.along(d.Terms(), r) * d.Stride
+			at += x.along(d.Terms(), r) * d.Stride
 		case d.Clamped != nil:
-			fmt.Fprintf(&b, "%d ", x.along(d.Terms(), r))
+			fmt.Fprintf(&row, "%d ", x.along(d.Terms(), r))
 		case d.Gather:
-			fmt.Fprintf(&b, "%v ", x.gathered[i][x.l.Project(r, d.Index.Type.Axes)])
+			fmt.Fprintf(&row, "%v ", x.gathered[i][x.l.Project(r, d.Index.Type.Axes)])
 		default:
-			fmt.Fprintf(&b, "%d ", x.coord(i, r))
+			fmt.Fprintf(&row, "%d ", x.coord(i, r))
 		}
 	}
-	return b.String(), behind
+	return spot{row.String(), at}
 }
