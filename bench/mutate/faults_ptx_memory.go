@@ -245,7 +245,7 @@ var ptxMemoryFaults = []Fault{
 		Old: `return d.Low && (by < 0 || !from0),`, New: `return d.Low && (by < -100 || !from0),`,
 		Note: "what lies before a row is not its first element"},
 	{ID: "word-behind-the-row", File: ptx + "cover.go", Class: "mask", First: "cmd/tilec TestNeighboursInMemory",
-		Old: `outermost("setp.gt.s32", end, final)`, New: `outermost("setp.gt.s32", end, first)`,
+		Old: `outermost("setp.gt.s32", end, final)`, New: `outermost("setp.gt.s32", end+1000, final)`,
 		Note: "what lies behind a row is not its last element"},
 	{ID: "word-once-written", File: ptx + "loadstore.go", Class: "order", First: "cmd/tilec TestNeighboursInMemory",
 		Old: `maps.DeleteFunc(s.words, func(w wordAt, _ loadedWord) bool { return w.tensor == t })`, New: `maps.DeleteFunc(s.words, func(w wordAt, _ loadedWord) bool { return w.tensor == nil })`,
@@ -254,6 +254,6 @@ var ptxMemoryFaults = []Fault{
 		Old: `case got.fill != fill && fill.Valid():`, New: `case got.fill != fill && false:`,
 		Note: "of two loads of a word the second has the elements of the first where there are none"},
 	{ID: "fields-changed-places", File: ptx + "cover.go", Class: "address", First: "cmd/tilec TestNeighboursInMemory",
-		Old: `words[w][behind] = &element{i, r}`, New: `words[w][behind] = &element{0, r}`,
+		Old: `words[w][behind] = &element{i, r}`, New: `words[w][behind] = &element{i * 0, r}`,
 		Note: "every field of a record is stored as the first"},
 }
