@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/backend"
 	"tilec/jit/jittest"
 	"tilec/jit/jittest/sweep"
 	"tilec/typecheck/typed"
@@ -19,6 +20,43 @@ import (
 func TestBeyond(t *testing.T) {
 	text, err := os.ReadFile("../../bench/beyond/sizes.txt")
 	require.NoError(t, err)
+	onDevices(t, func(t *testing.T, id string, device backend.Device) {
+		a := &app{sources: map[string][]byte{}}
+		programs := map[string]*typed.Program{}
+		kernels, run := 0, 0
+		for line := range strings.Lines(string(text)) {
+			parts := strings.Split(strings.TrimSpace(line), ": ")
+			if strings.HasPrefix(line, "#") || len(parts) < 3 { // a size alone
+				continue
+			}
+			each := sweep.OneIn(3)
+			if id == "emu" { // which takes most of the time
+				each *= each
+			}
+			if kernels++; kernels%each != 0 {
+				continue
+			}
+			file, name, _ := strings.Cut(parts[0], " ")
+			if programs[file] == nil {
+				programs[file], err = a.load("../../bench/beyond/" + file + ".tile")
+				require.NoError(t, err)
+			}
+			f, err := jit.FindFunction(programs[file], name)
+			require.NoError(t, err)
+			args, err := parseArguments(strings.Fields(parts[2]))
+			require.NoError(t, err, name)
+			w, err := witnessed(f, jit.NewCompiler(device, nil), args, 1)
+			require.NoError(t, err, name)
+			assert.Nil(t, w.First, "%s: %v", name, w.First)
+			run++
+		}
+		assert.GreaterOrEqual(t, kernels, 250)
+		assert.GreaterOrEqual(t, run, kernels/9)
+	})
+}
+
+// onDevices runs a test on the CPU, in the emulator and, where there is one, on the device under test, whose memory holds no zeros to begin with.
+func onDevices(t *testing.T, test func(t *testing.T, id string, device backend.Device)) {
 	devices := []string{"cpu", "emu"}
 	if id := os.Getenv(jittest.DeviceVariable); id != "" && id != "cpu" && id != "emu" {
 		devices = append(devices, id)
@@ -29,37 +67,7 @@ func TestBeyond(t *testing.T) {
 			require.NoError(t, err)
 			defer device.Close()
 			device.Poison()
-			a := &app{sources: map[string][]byte{}}
-			programs := map[string]*typed.Program{}
-			kernels, run := 0, 0
-			for line := range strings.Lines(string(text)) {
-				parts := strings.Split(strings.TrimSpace(line), ": ")
-				if strings.HasPrefix(line, "#") || len(parts) < 3 { // a size alone
-					continue
-				}
-				each := sweep.OneIn(3)
-				if id == "emu" { // which takes most of the time
-					each *= each
-				}
-				if kernels++; kernels%each != 0 {
-					continue
-				}
-				file, name, _ := strings.Cut(parts[0], " ")
-				if programs[file] == nil {
-					programs[file], err = a.load("../../bench/beyond/" + file + ".tile")
-					require.NoError(t, err)
-				}
-				f, err := jit.FindFunction(programs[file], name)
-				require.NoError(t, err)
-				args, err := parseArguments(strings.Fields(parts[2]))
-				require.NoError(t, err, name)
-				w, err := witnessed(f, jit.NewCompiler(device, nil), args, 1)
-				require.NoError(t, err, name)
-				assert.Nil(t, w.First, "%s: %v", name, w.First)
-				run++
-			}
-			assert.GreaterOrEqual(t, kernels, 250)
-			assert.GreaterOrEqual(t, run, kernels/9)
+			test(t, id, device)
 		})
 	}
 }

@@ -58,7 +58,7 @@ func clampedOf(v *ir.Value, d *ir.Dim) *Clamped {
 		return nil
 	}
 	f, ok := affineOf(op.Args[0])
-	if !ok || len(f.Terms) == 0 || !f.exact() || !slices.ContainsFunc(op.Args[1:], func(x *ir.Value) bool { return x.Type.IsScalar() }) {
+	if !ok || len(f.Terms) == 0 || !f.exact() || slices.ContainsFunc(op.Args[1:], func(x *ir.Value) bool { return !x.Type.IsScalar() }) {
 		return nil
 	}
 	first := func(x *ir.Value) bool { n, ok := x.IsConst(); return ok && n.Int == 0 }

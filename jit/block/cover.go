@@ -58,9 +58,9 @@ func (c Cover) Unclamped(dims []DimAccess) (walks, begins []DimAccess) {
 	return walks, begins
 }
 
-// Beyond reports whether a word that begins so many elements behind where those of a thread would, if nothing were added to their positions, may lie before or behind the row: its elements
+// BeyondRow reports whether a word of a load that begins so many elements behind where those of a thread would, if nothing were added to their positions, may lie before or behind the row: its elements
 // are then the first or the last of the row.
-func (c Cover) Beyond(op *ir.Op, by int64) (before, behind bool) {
+func BeyondRow(op *ir.Op, by int64) (before, behind bool) {
 	last := len(op.Tensor.Shape) - 1
 	d := AccessOf(op)[last].Clamped
 	if d == nil {

@@ -34,7 +34,7 @@ type wordAt struct {
 	at       address
 	elements int64
 	p        asm.Reg
-	// before and behind report words that may lie before and behind the row (block.Cover.Beyond).
+	// before and behind report words that may lie before and behind the row (block.BeyondRow).
 	before, behind bool
 }
 
@@ -159,7 +159,7 @@ func (k *kernel) loadWord(op *ir.Op, x, from *addressing, c block.Cover, r int, 
 	w := wordAt{tensor: t, at: from.at(r), elements: c.Elements, p: p}
 	lies := from.spot(c, r).at
 	w.at.offset += (at*c.Elements - (lies - c.Added)) * from.size
-	w.before, w.behind = c.Beyond(op, at*c.Elements)
+	w.before, w.behind = block.BeyondRow(op, at*c.Elements)
 	for s := k.scope; s != nil; s = s.parent {
 		if got, ok := s.words[w]; ok {
 			return got
