@@ -404,7 +404,7 @@ body:
 	assert.Less(t, blocks(1), blocks(2048))
 }
 
-// Each thread computes the functions of a launch's numbers: where one takes hundreds of instructions, threads have more elements.
+// Each thread computes the functions of a launch's numbers: where they take hundreds of instructions, threads have more elements.
 func TestFunctionsOfNumbersCount(t *testing.T) {
 	elements := func(scalar string) int64 {
 		f, err := ir.Parse("step", `kernel @step {
@@ -418,7 +418,9 @@ body:
   %2 = index i : i32{i}
   %3 = load %x[%2] : f32{i}
   %4 = `+scalar+` %0, %1 : f32
-  %5 = mul %3, %4 : f32{i}
+  %6 = `+scalar+` %4, %1 : f32
+  %7 = `+scalar+` %6, %1 : f32
+  %5 = mul %3, %7 : f32{i}
   store %y[%2] = %5
 }
 `)

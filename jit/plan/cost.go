@@ -316,8 +316,8 @@ func (c at) weight(op *ir.Op) float64 {
 	return weight(op)
 }
 
-// powerWeight is that of a power: 240 instructions for sm_90a, nearly half of them of f64, which take two turns, and some for numbers that few programs have.
-const powerWeight = 300
+// powerWeight is that of a power: 99 instructions for sm_90a.
+const powerWeight = 100
 
 // weight is how many simple operations an elementwise one costs.
 func weight(op *ir.Op) float64 {

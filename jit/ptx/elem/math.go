@@ -33,7 +33,10 @@ type precision struct {
 	// expMin and expMax bound the arguments of exp whose results are neither 0 nor infinite.
 	expMin, expMax float64
 
-	exp, logR, sin, cos, atan, erf []float64
+	// twoThirds is 2/3 as a sum.
+	twoThirds [2]float64
+
+	exp, logR, logPair, sin, cos, atan, erf []float64
 }
 
 // flt emits arithmetic in one format. Operands are registers or float64

@@ -6,39 +6,29 @@ import (
 	"tilec/jit/ptx/asm"
 )
 
-// powOf, f32 0.5 ulp, f64 0.98, is 2^(y log2|x|), with C's rules for the special cases. f32 is computed in
-// f64; f64 keeps the logarithm in two numbers.
+// powOf, f32 1.04 ulp, f64 1.01, is 2^(y log2|x|), with C's rules for the special cases. The logarithm is a pair, for its error times
+// y is that of the power.
 func (m flt) powOf(x, y asm.Reg) asm.Reg {
-	if m.class == asm.F32 {
-		d := flt{m.Builder, double}
-		wide := d.powOf(m.Op(asm.F64, "cvt.f64.f32", x), m.Op(asm.F64, "cvt.f64.f32", y))
-		return m.Op(asm.F32, "cvt.rn.f32.f64", wide)
-	}
 	ax := m.abs(x)
 	hi, lo := m.log2Pair(ax)
-	// Beyond these y the result is 0, 1 or infinite, whatever x is; the product stays finite.
-	yc := m.clamp(y, -0x1p70, 0x1p70)
-	p := m.mul(hi, yc)
-	q := m.fma(hi, yc, m.neg(p))
-	q = m.fma(lo, yc, q)
-	pc := m.clamp(p, -1100, 1100)
+	hi = m.sel(m.test("eq", ax, num(0.0)), num(math.Inf(-1)), hi)
+	hi = m.sel(m.test("lt", ax, num(math.Inf(1))), hi, ax) // infinite, or NaN
+	p := m.mul(hi, y)
+	q := m.fma(lo, y, m.fma(hi, y, m.neg(p)))
+	// Beyond these powers the result is 0 or infinite.
+	most := 1.5 * float64(m.bias)
+	pc := m.clamp(p, -most, most)
 	q = m.sel(m.test("eq", p, pc), q, num(0.0))
 	n, raw := m.nearest(pc, 1, 2*m.bias)
 	r := m.add(m.sub(pc, n), q)
 	r = m.fma(r, num(m.ln2[0]), m.mul(r, num(m.ln2[1])))
 	z := m.scale(m.expNear(r), raw)
 
-	// |x| = 0 and infinity: to the power of a negative number the other way round.
-	rise := m.test("gt", y, num(0.0))
-	z = m.sel(m.test("eq", ax, num(0.0)), m.sel(rise, num(0.0), num(math.Inf(1))), z)
-	z = m.sel(m.test("eq", ax, num(math.Inf(1))), m.sel(rise, num(math.Inf(1)), num(0.0)), z)
-	z = m.sel(m.test("eq", ax, num(1.0)), num(1.0), z)
-
 	// Negative x: only whole y, the sign by its parity. Infinite y is whole and even.
 	negative := m.Op(asm.Pred, "setp.lt.s32", m.high(x), asm.Int(0))
-	whole := m.test("eq", m.f("cvt.rni.f64", y), y)
+	whole := m.test("eq", m.f("cvt.rni"+m.suffix, y), y)
 	halfY := m.mul(y, num(0.5))
-	odd := m.test("neu", m.f("cvt.rni.f64", halfY), halfY)
+	odd := m.test("neu", m.f("cvt.rni"+m.suffix, halfY), halfY)
 	odd = m.Op(asm.Pred, "and.pred", odd, whole)
 	flip := m.Op(asm.Pred, "and.pred", negative, odd)
 	z = m.sel(flip, m.neg(z), z)
@@ -46,9 +36,10 @@ func (m flt) powOf(x, y asm.Reg) asm.Reg {
 	bad = m.Op(asm.Pred, "and.pred", bad, m.Op(asm.Pred, "not.pred", whole))
 	z = m.sel(bad, num(math.NaN()), z)
 
-	z = m.sel(m.test("nan", x, y), m.add(x, y), z)
+	// 1 is 1 to any power, -1 to an infinite one, and what is not a number to 0.
 	one := m.Op(asm.Pred, "or.pred", m.test("eq", x, num(1.0)), m.test("eq", y, num(0.0)))
-	return m.sel(one, num(1.0), z)
+	beyond := m.Op(asm.Pred, "and.pred", m.test("eq", ax, num(1.0)), m.test("eq", m.abs(y), num(math.Inf(1))))
+	return m.sel(m.Op(asm.Pred, "or.pred", one, beyond), num(1.0), z)
 }
 
 // pair is a sum of two numbers, the second small beside the first.
@@ -73,40 +64,32 @@ func (m flt) quickSum(x, y asm.Reg) pair {
 	return pair{s, m.sub(y, m.sub(s, x))}
 }
 
-// timesPair multiplies pairs, to about twice the precision.
+// timesPair multiplies pairs, to about twice the precision. The second of the product may be a few units of the first.
 func (m flt) timesPair(x, y pair) pair {
 	p := m.twoProduct(x.hi, y.hi)
-	return m.quickSum(p.hi, m.fma(x.hi, y.lo, m.fma(x.lo, y.hi, p.lo)))
+	return pair{p.hi, m.fma(x.hi, y.lo, m.fma(x.lo, y.hi, p.lo))}
 }
 
-// log2Pair is log2 of a positive number, relative error about 2^-64: with
-// s = f / (2 + f), log(1 + f) = 2s + 2/3 s³ + s⁵ (...), the first two terms as pairs.
+// log2Pair is log2 of a positive number as a sum of two, relative error about 2^-33 in f32, 2^-64 in f64: with
+// s = f / (2 + f), log(1 + f) = 2s + s z (2/3 + z R), z = s². All but z R are pairs.
 func (m flt) log2Pair(x asm.Reg) (hi, lo asm.Reg) {
 	n, shift := m.logNormal(x)
 	e, f := m.logReduce(n)
 	d := m.add(f, num(2.0))
 	dlo := m.sub(f, m.sub(d, num(2.0)))
-	s := m.div(f, d)
-	rest := m.fma(m.neg(s), d, f)
-	rest = m.fma(m.neg(s), dlo, rest)
-	s2 := pair{s, m.div(rest, d)}
+	s := pair{hi: m.quick(f, d)}
+	rest := m.fma(m.neg(s.hi), dlo, m.fma(m.neg(s.hi), d, f))
+	s.lo = m.quick(rest, d)
 
-	z := m.timesPair(s2, s2)
-	cube := m.timesPair(z, s2)
-	// 2/3 as a pair
-	const third2 = 2.0 / 3
-	c := pair{m.Op(asm.F64, "mov.f64", asm.Float64(third2)), m.Op(asm.F64, "mov.f64", asm.Float64(0x1.5555555555555p-55))}
-	t3 := m.timesPair(cube, c)
-	t5 := m.mul(m.mul(cube.hi, z.hi), m.poly(z.hi, logPair))
-
-	l := m.quickSum(m.add(s2.hi, s2.hi), t3.hi)
-	l.lo = m.add(l.lo, m.add(m.add(m.add(s2.lo, s2.lo), t3.lo), t5))
-	l = m.quickSum(l.hi, l.lo)
-	inv := pair{m.Op(asm.F64, "mov.f64", asm.Float64(m.log2e[0])), m.Op(asm.F64, "mov.f64", asm.Float64(m.log2e[1]))}
-	l = m.timesPair(l, inv)
-	ef := m.add(m.whole(e), shift)
+	z := m.timesPair(s, s)
+	third := m.f("mov", num(m.twoThirds[0]))
+	c := m.quickSum(third, m.mul(z.hi, m.poly(z.hi, m.logPair)))
+	c.lo = m.add(c.lo, num(m.twoThirds[1]))
+	cube := m.timesPair(s, m.timesPair(z, c))
+	l := m.quickSum(m.add(s.hi, s.hi), cube.hi)
+	l.lo = m.add(l.lo, m.fma(s.lo, num(2.0), cube.lo))
+	l = m.timesPair(l, pair{m.f("mov", num(m.log2e[0])), m.f("mov", num(m.log2e[1]))})
 	// |e| >= 1 > |l| or e = 0: exact either way.
-	sum := m.quickSum(ef, l.hi)
-	out := m.quickSum(sum.hi, m.add(sum.lo, l.lo))
-	return out.hi, out.lo
+	sum := m.quickSum(m.add(m.whole(e), shift), l.hi)
+	return sum.hi, m.add(sum.lo, l.lo)
 }
