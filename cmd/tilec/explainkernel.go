@@ -126,6 +126,10 @@ func widerFactors(f *ir.Func) (said []string) {
 		if op.Code.Row().Group != lang.GroupContract {
 			return true
 		}
+		if op.InParts() {
+			said = append(said, "a sum of products of three factors multiplies the product of two in two parts, which makes it exact: `dot(a * b, c)` rounds a * b to bf16 first, and takes half as long")
+			return true
+		}
 		for _, x := range op.Args[:2] {
 			if x.Type.DType != lang.F32 || x.Def == nil || x.Def.Code != lang.OpMul {
 				continue

@@ -2,8 +2,10 @@ package fuzz
 
 import (
 	"math"
+	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/pass"
 	"tilec/lang"
 )
 
@@ -89,17 +91,24 @@ func isTF32(v float64) bool {
 
 // weight is through how many roundings each of n products of elements of type d
 // goes when a contraction adds them up at a precision, times their unit.
-func (a Arithmetic) weight(d lang.DType, precision string, n float64) float64 {
+//
+// The products of an operand that is a product of two numbers of bf16 itself may be two each.
+func (a Arithmetic) weight(op *ir.Op, d lang.DType, precision string, n float64) float64 {
 	acc := accumulator(d)
 	if acc == lang.F64 || d == lang.F32 && precision == "ieee" {
 		return (n + 1) * rounding(acc)
 	}
 	steps := 1.0
 	if d == lang.F32 && a.operands != nil {
-		steps = a.operands[precision].steps
+		if steps = a.operands[precision].steps; inParts(op) {
+			steps = max(steps, 2)
+		}
 	}
 	return (a.sums.additions*steps*n + 1) * a.sums.unit
 }
+
+// inParts reports a contraction of f32, or a product that one adds up, of which a factor may be multiplied in two parts.
+func inParts(op *ir.Op) bool { return slices.ContainsFunc(op.Args, pass.InParts) }
 
 // unit is the error of one addition on arithmetic of d, in a contraction or beside one.
 func (a Arithmetic) unit(d lang.DType) float64 {
@@ -110,8 +119,12 @@ func (a Arithmetic) unit(d lang.DType) float64 {
 }
 
 // contraction adds up products of elements of type d at a precision, which are cut off as if one were as large as top.
-func (a Arithmetic) contraction(d lang.DType, precision string, products []interval, top float64) sum {
+// Where a factor is not finite, the smaller of two parts may be no number, or be 0 beside an infinity.
+func (a Arithmetic) contraction(op *ir.Op, d lang.DType, precision string, products []interval, top float64) sum {
 	s := sumOf(products)
+	if a.operands != nil && d == lang.F32 && inParts(op) && math.IsInf(s.value.most(), 0) {
+		s.value = unknown
+	}
 	if d == lang.F32 && s.grain == 0 {
 		s.value = s.value.grow(a.operands[precision].dropped * s.size)
 	}

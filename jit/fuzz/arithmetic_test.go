@@ -55,7 +55,7 @@ func TestReferenceHoldsTensorCores(t *testing.T) {
 			list = append(list, a.f[i].mul(b.f[i]))
 			top = max(top, f.top(i, i))
 		}
-		want := gpu.contraction(d, "", list, top).rounded(lang.F32, gpu.weight(d, "", float64(n+1)), float64(n+1))
+		want := gpu.contraction(&ir.Op{}, d, "", list, top).rounded(lang.F32, gpu.weight(&ir.Op{}, d, "", float64(n+1)), float64(n+1))
 		for _, fraction := range []int{24, 25} {
 			for _, step := range []int{1, 8, 16} {
 				got := c
@@ -105,9 +105,9 @@ func TestSubnormalFactorsCutOff(t *testing.T) {
 	gpu := ArithmeticOf(true)
 	f := factors{a.f, b.f, gpu.aligned(a, lang.F16), gpu.aligned(b, lang.F16)}
 	list := []interval{a.f[0].mul(b.f[0]), a.f[1].mul(b.f[1])}
-	weight := gpu.weight(lang.F16, "", 2)
-	assert.False(t, gpu.contraction(lang.F16, "", list, 0).rounded(lang.F32, weight, 2).accepts(got))
-	assert.True(t, gpu.contraction(lang.F16, "", list, f.top(0, 0)).rounded(lang.F32, weight, 2).accepts(got))
+	weight := gpu.weight(&ir.Op{}, lang.F16, "", 2)
+	assert.False(t, gpu.contraction(&ir.Op{}, lang.F16, "", list, 0).rounded(lang.F32, weight, 2).accepts(got))
+	assert.True(t, gpu.contraction(&ir.Op{}, lang.F16, "", list, f.top(0, 0)).rounded(lang.F32, weight, 2).accepts(got))
 	assert.Nil(t, ArithmeticOf(false).aligned(a, lang.F16))
 }
 

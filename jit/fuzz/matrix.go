@@ -23,6 +23,9 @@ const widenedChance = 20
 // madeChance is how often such an operand is made of narrower numbers by more than a conversion: scaled, or unpacked.
 const madeChance = 15
 
+// thirdChance is how often of a hundred times the products of a sum have a third factor.
+const thirdChance = 30
+
 // groupsChance is how often of a hundred times a product goes through groups of its depth by their number.
 const groupsChance = 12
 
@@ -112,6 +115,10 @@ func (g *generator) matrixKernel() string {
 		g.line("let acc = dot(%s, %s, over k)", a.text, b.text)
 	case form == 1:
 		g.line("axis k in K")
+		if e.d != lang.F64 && e.acc().d == lang.F32 && g.chance(thirdChance) { // the gain of a norm, or the scale of a group
+			third := g.tensor(e, []string{"K"})
+			a.text = fmt.Sprintf("(%s * %s[k])", a.text, third.name)
+		}
 		g.line("let acc = sum(%s * %s, over k)", a.text, b.text)
 	default:
 		init := g.zeros(acc, frame)

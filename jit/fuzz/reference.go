@@ -456,7 +456,7 @@ func (m *machine) reduce(op *ir.Op) *tile {
 		r.terms *= float64(n)
 	}
 	if r.weight = r.terms * rounding(r.dtype); p != nil {
-		r.weight = m.arith.weight(p.dtype, m.precision, r.terms)
+		r.weight = m.arith.weight(x.product.op, p.dtype, m.precision, r.terms)
 	}
 	m.work += int64(max(len(x.f), len(x.n)))
 	var fs []interval
@@ -485,7 +485,7 @@ func (m *machine) reduce(op *ir.Op) *tile {
 		case op.Code == lang.OpSum && x.f != nil:
 			total := sumOf(fs)
 			if p != nil {
-				total = m.arith.contraction(p.dtype, m.precision, fs, top)
+				total = m.arith.contraction(x.product.op, p.dtype, m.precision, fs, top)
 			}
 			r.sums = append(r.sums, total)
 			r.f[i] = total.rounded(r.dtype, r.weight, r.terms)
@@ -530,7 +530,7 @@ func (m *machine) contract(op *ir.Op) *tile {
 		panic(fault{errTooMuch})
 	}
 	d, acc, i := a.dtype, r.dtype, 0
-	r.weight, r.terms, r.joins = m.arith.weight(d, op.Precision, float64(k)), float64(k), true
+	r.weight, r.terms, r.joins = m.arith.weight(op, d, op.Precision, float64(k)), float64(k), true
 	if len(args) == 3 {
 		r.weight, r.terms = r.weight+args[2].weight+m.arith.sums.additions*m.arith.unit(r.dtype), r.terms+args[2].terms+1
 	}
@@ -548,7 +548,7 @@ func (m *machine) contract(op *ir.Op) *tile {
 				fs = append(fs, f.a[x].mul(f.b[y]))
 				top = max(top, f.top(x, y))
 			})
-			total := m.arith.contraction(d, op.Precision, fs, top)
+			total := m.arith.contraction(op, d, op.Precision, fs, top)
 			if len(args) == 3 { // a sum itself: what it adds up counts, not what is left of it
 				total = total.plus(args[2].sumAt(base[2]))
 			}

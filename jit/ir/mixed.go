@@ -22,6 +22,8 @@ import (
 //	  %11 = cast %10 : bf16
 //	  yield %11
 //	}
+//
+// With factors of bf16 the function may also give f32, of which each number is to be the sum of two of bf16, as products of two of them are: both parts are multiplied.
 
 // Mixes reports a float of 16 bits that is multiplied with a number of 8 bits as that lies: it has all of its values.
 func Mixes(wide, narrow lang.DType) bool {
@@ -31,6 +33,16 @@ func Mixes(wide, narrow lang.DType) bool {
 // Mixed reports a contraction of two types.
 func (op *Op) Mixed() bool {
 	return op.Code.Row().Group == lang.GroupContract && (op.Fn != nil || Mixes(op.Args[0].Type.DType, op.Args[1].Type.DType))
+}
+
+// InParts reports a contraction of which the function gives sums of two numbers of the other factor's type.
+func (op *Op) InParts() bool {
+	return op.Code.Row().Group == lang.GroupContract && op.Fn != nil && givesParts(op.Fn, op.Args[0].Type.DType)
+}
+
+// givesParts reports a function of numbers that are multiplied in two parts of a type.
+func givesParts(fn *Block, d lang.DType) bool {
+	return d == lang.BF16 && len(fn.Yield) == 1 && fn.Yield[0].Type.Same(Scalar(lang.F32))
 }
 
 // Factor gives what a contraction multiplies the first factor with: the second, or what the function or a cast makes of it.
@@ -89,7 +101,7 @@ func inferFactor(op *Op, types []Type) error {
 			return fmt.Errorf("takes %s beside %s", t, types[1])
 		}
 	}
-	if y := op.Fn.Yield[0].Type; !y.Same(Scalar(types[0].DType)) {
+	if y := op.Fn.Yield[0].Type; !y.Same(Scalar(types[0].DType)) && !givesParts(op.Fn, types[0].DType) {
 		return fmt.Errorf("multiplies %s by a function that gives %s", types[0], y)
 	}
 	return nil
@@ -115,9 +127,12 @@ func Unmix(f *Func) *Func {
 			}
 			if op.Mixed() {
 				b.At = op.At
-				factor := b.Factor(op)
+				factor, parts := b.Factor(op), op.InParts()
 				op.Args = slices.Clone(op.Args[:len(op.Code.Row().Operands)])
 				op.Args[1], op.Fn = factor, nil
+				if parts {
+					op.Args[0] = b.Cast(op.Args[0], factor.Type.DType)
+				}
 			}
 			b.Block.Ops = append(b.Block.Ops, op)
 		}

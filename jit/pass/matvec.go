@@ -118,12 +118,12 @@ func madeOfNarrow(v *ir.Value) bool {
 
 // fewRowsOfFunction reports a function of single elements and of what does not change along the depth. Of words, each thread would load those of a few positions and unpack each anew, and of scales
 // for groups of the depth several beside its elements (an H200, 1x8192x8192: eight weights a word 73 to 367 us, where a matrix unit takes 61; i8 with a scale for each 128 of a row 49.9 and 26.4, for
-// each 32 38.0 and 34.0, floats of 4 bits with a scale for each 32 46.1 and 39.5, the latter of 16 rows).
+// each 32 38.0 and 34.0, floats of 4 bits with a scale for each 32 46.1 and 39.5, the latter of 16 rows). What is multiplied in two parts takes a matrix unit twice as long.
 func fewRowsOfFunction(op *ir.Op) bool {
 	if n, ok := positionsOfElement(op.Args[1].Def); !ok || n > 1 {
 		return false
 	}
-	return !slices.ContainsFunc(op.Using(), func(v *ir.Value) bool {
+	return op.InParts() || !slices.ContainsFunc(op.Using(), func(v *ir.Value) bool {
 		return slices.ContainsFunc(op.Over, func(a *ir.Axis) bool { return v.Type.Has(a) })
 	})
 }

@@ -11,6 +11,9 @@ import (
 // more, and no copy of them runs ahead of a loop. A contraction that takes them as they lie has them copied like any operand, and computes what it multiplies of what it
 // reads.
 //
+// A product of two numbers of bf16 has 16 bits at most, and is the sum of two such numbers: multiplied with a third, as by the gain of a norm or the scale of a weight, both are, each with the
+// instructions of bf16, rather than one with those of f32, which round it.
+//
 // Where one contraction takes what another gives, as in attention, which operand plays the rows is not ours to say: such kernels stay.
 var mix = Pass{
 	Name: "mix",
@@ -36,12 +39,20 @@ var mix = Pass{
 				return nil, false
 			}
 			for arg, v := range op.Args[:2] {
-				wide := op.Args[1-arg]
-				made := m.factor(v)
-				if made == nil || m.factor(wide) != nil || wide.Type.DType != lang.F16 && wide.Type.DType != lang.BF16 {
+				wide, precision := op.Args[1-arg], op.Precision
+				if v.Type.DType == lang.F32 {
+					if wide = widened(wide); wide.Type.DType != lang.BF16 || !InParts(v) || precision == "ieee" {
+						continue
+					}
+					precision = ""
+				} else if wide.Type.DType != lang.F16 && wide.Type.DType != lang.BF16 {
 					continue
 				}
-				mixed := &ir.Op{Code: op.Code, Args: slices.Concat([]*ir.Value{wide, made.raw}, op.Args[2:]), Over: slices.Clone(op.Over), Precision: op.Precision}
+				made := m.factor(v)
+				if made == nil || m.factor(wide) != nil {
+					continue
+				}
+				mixed := &ir.Op{Code: op.Code, Args: slices.Concat([]*ir.Value{wide, made.raw}, op.Args[2:]), Over: slices.Clone(op.Over), Precision: precision}
 				if len(made.path) > 1 || made.path[0].Code != lang.OpCast || !ir.Mixes(wide.Type.DType, made.raw.Type.DType) {
 					mixed.Fn = m.function(made)
 					mixed.Args = append(mixed.Args, made.using...)
@@ -107,7 +118,7 @@ type mixing struct {
 
 // factor is a factor of a contraction that is made of narrower elements.
 type factor struct {
-	// raw is what was loaded: of 8 bits or fewer, or elements that each have several positions' numbers.
+	// raw is what was loaded: of 8 bits or fewer, of a factor in two parts also of 16, or elements that each have several positions' numbers.
 	raw *ir.Value
 	// path is the elementwise operations from raw to the factor, in order: nothing else uses what they give. Using is what they take beside.
 	path  []*ir.Op
@@ -119,7 +130,12 @@ const longestPath = 16
 
 // factor finds what a factor is made of; nil where it is nothing of the kind.
 func (m *mixing) factor(v *ir.Value) *factor {
-	raw := rawOf(v)
+	parts := v.Type.DType == lang.F32
+	most := 8
+	if parts {
+		most = 16
+	}
+	raw := rawOf(v, most)
 	if raw == nil || raw == v {
 		return nil
 	}
@@ -156,6 +172,9 @@ func (m *mixing) factor(v *ir.Value) *factor {
 		}
 	}
 	for x, follows := range follows {
+		if anyway := parts && (x == raw || x.Def.Code == lang.OpCast); anyway { // a sum of squares may have them too
+			continue
+		}
 		if follows && x != v && m.uses[x] != inside[x] || x == v && m.uses[x] != 1 {
 			return nil
 		}
@@ -163,15 +182,26 @@ func (m *mixing) factor(v *ir.Value) *factor {
 	return made
 }
 
-// rawOf is the load of most elements from which a factor follows, of all of its axes; nil where there is none, or two.
-func rawOf(v *ir.Value) *ir.Value {
+// InParts reports a product of two numbers of 8 bits' precision at most, which bf16 has: a contraction multiplies it in two parts.
+func InParts(v *ir.Value) bool {
+	return v.Def != nil && v.Def.Code == lang.OpMul && !slices.ContainsFunc(v.Def.Args, func(x *ir.Value) bool {
+		if x.Def == nil || x.Def.Code != lang.OpCast {
+			return true
+		}
+		d := x.Def.Args[0].Type.DType
+		return d != lang.BF16 && d.Bits() > 8 || d == lang.Bool
+	})
+}
+
+// rawOf is the load of most elements, each of so many bits at most, from which a factor follows, of all of its axes; nil where there is none, or two.
+func rawOf(v *ir.Value, most int) *ir.Value {
 	var raw *ir.Value
 	fewest := int64(0)
 	wholeLoads(v, func(load *ir.Op) {
 		x := load.Result()
 		n, ok := positionsOfElement(load)
 		switch d := x.Type.DType; {
-		case !ok, n == 1 && d.Bits() > 8, n > 1 && !d.IsInt(), d == lang.Bool:
+		case !ok, n == 1 && d.Bits() > most, n > 1 && !d.IsInt(), d == lang.Bool:
 			if n == 1 { // as many elements, and no copy would bring them
 				raw, fewest = nil, -1
 			}

@@ -51,6 +51,9 @@ func made(op *ir.Op) float64 {
 	for _, inner := range op.Fn.Ops {
 		d := inner.Result().Type.DType
 		switch {
+		case op.InParts() && inner == op.Fn.Yield[0].Def: // two at a time, each part
+			n++
+		case op.InParts() && inner.Code == lang.OpCast && inner.Args[0].Type.DType == lang.BF16:
 		case inner.Code == lang.OpConst || d.IsInt():
 		case inner.Code == lang.OpCast && inner.Args[0].Type.DType.Packed():
 			n += packedMore
@@ -220,6 +223,8 @@ func (c at) roundedReads(m, n int64) float64 {
 // contractRate is the most FLOP/s of a contraction, and whether a matrix unit does it.
 func contractRate(t *target.Machine, op *ir.Op) (rate float64, matrix bool) {
 	switch d := op.Args[0].Type.DType; {
+	case op.InParts():
+		return t.Tensor16 / 2, true
 	case d.IsFloat() && d.Bits() <= 16:
 		return t.Tensor16, true
 	case d == lang.I8 || d == lang.U8:

@@ -106,7 +106,9 @@ func (k *kernel) multiply(c *block.Product, acc []asm.Reg) []asm.Reg {
 			out := out[step%chains*len(acc):][:len(acc)]
 			rows := make([][][]asm.Reg, mReps)
 			for i := range mReps {
-				rows[i] = k.terms(c, a.at(step, i, batch))
+				if rows[i] = partsOf(c, a.at(step, i, batch)); len(rows[i]) == 1 {
+					rows[i] = k.terms(c, rows[i][0])
+				}
 			}
 			for j := range nReps {
 				column := k.terms(c, b.at(step, j, batch))
@@ -121,7 +123,7 @@ func (k *kernel) multiply(c *block.Product, acc []asm.Reg) []asm.Reg {
 							in[s] = x
 						}
 					}
-					for _, pair := range termOrder(c.MMA.Terms) {
+					for _, pair := range termOrder(len(rows[i]), len(column)) {
 						in = k.multiplyTile(c.MMA, rows[i][pair[0]], column[pair[1]], in)
 					}
 					for s, r := range spots {
@@ -181,9 +183,12 @@ func (k *kernel) multiplyTile(s *block.MMA, rows, columns, in []asm.Reg) []asm.R
 
 // termOrder lists which terms of the operands are multiplied: the small ones
 // first. A high part that is infinite or NaN meets the other's high part only:
-// with a low part of 0 an infinity would give NaN.
-func termOrder(terms int) [][2]int {
-	if terms == 3 {
+// with a low part of 0 an infinity would give NaN. Of rows alone that are split it does.
+func termOrder(rows, columns int) [][2]int {
+	switch {
+	case rows == 2:
+		return [][2]int{{lowTerm, 0}, {highTerm, 0}}
+	case columns == 3:
 		return [][2]int{{lowTerm, finiteTerm}, {finiteTerm, lowTerm}, {highTerm, highTerm}}
 	}
 	return [][2]int{{0, 0}}

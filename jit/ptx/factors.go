@@ -54,23 +54,44 @@ type factors struct {
 }
 
 // factors gives what a product's function makes of the elements of two registers in the layout of the fragments, in the halves of a register; elements that do not exist along the depth become
-// 0. What the function takes beside the elements is brought now.
-func (k *kernel) factors(c *block.Product) func(r [2]int, raw [2]rawElement) asm.Reg {
+// 0. What the function takes beside the elements is brought now. Of a product in two parts it gives the larger part and what that lacks.
+func (k *kernel) factors(c *block.Product) func(r [2]int, raw [2]rawElement) []asm.Reg {
 	f := &factors{kernel: k, c: c, fn: c.Op.Fn, d: c.Element(c.A), layout: c.FragmentLayout(c.A), using: map[*ir.Value][]asm.Reg{}, takes: map[*ir.Value]*ir.Value{}, known: map[string]asm.Reg{}}
 	for i, v := range c.Op.Using() {
 		f.using[f.fn.Params[1+i]] = k.get(v, f.layout.Slice(v.Type.Axes))
 		f.takes[f.fn.Params[1+i]] = v
 	}
-	return func(r [2]int, raw [2]rawElement) asm.Reg {
+	return func(r [2]int, raw [2]rawElement) []asm.Reg {
 		p := &pair{factors: f, r: r, raw: raw, singles: map[*ir.Value][2]asm.Reg{}}
-		x := p.halves(f.fn.Yield[0])
+		xs := p.parts(f.fn.Yield[0])
 		for i, clear := range [2]uint32{0xffff0000, 0xffff} {
 			if m := k.mask(f.layout, c.K, r[i]); m.Valid() {
-				x = k.selected(m, x, k.a.Op(asm.B32, "and.b32", x, asm.Bits32(clear)))
+				for n, x := range xs {
+					xs[n] = k.selected(m, x, k.a.Op(asm.B32, "and.b32", x, asm.Bits32(clear)))
+				}
 			}
 		}
-		return x
+		return xs
 	}
+}
+
+// inOrder are the registers of a fragment that has several parts: those of the first, then those of the next, as factors gives them of each pair.
+func inOrder(pairs [][]asm.Reg) (out []asm.Reg) {
+	for part := range pairs[0] {
+		for _, x := range pairs {
+			out = append(out, x[part])
+		}
+	}
+	return out
+}
+
+// partsOf takes a fragment apart again.
+func partsOf(c *block.Product, fragment []asm.Reg) [][]asm.Reg {
+	if !c.Op.InParts() {
+		return [][]asm.Reg{fragment}
+	}
+	n := len(fragment) / 2
+	return [][]asm.Reg{fragment[:n], fragment[n:]}
 }
 
 // once is what compute gives, computed once for operands that are the same.
@@ -93,11 +114,36 @@ type pair struct {
 	singles map[*ir.Value][2]asm.Reg
 }
 
+// parts are two elements of what the function gives, or of each of its parts.
+func (p *pair) parts(v *ir.Value) []asm.Reg {
+	if !p.c.Op.InParts() {
+		return []asm.Reg{p.halves(v)}
+	}
+	if op := v.Def; op != nil && op.Code == lang.OpMul {
+		if x, ok := p.exact(op.Args[0]); ok {
+			if y, ok := p.exact(op.Args[1]); ok {
+				large := p.arithmetic(lang.OpMul, x, y)
+				return []asm.Reg{large, p.once("rest", []any{x, y}, func() asm.Reg { return elem.Rest(p.a, x, y, large) })}
+			}
+		}
+	}
+	whole := p.single(v)
+	large := p.together(whole)
+	rest := whole
+	for i, rounded := range elem.Unpack(p.a, p.d, large, 2) {
+		rest[i] = p.a.Op(asm.F32, "sub.f32", whole[i], elem.Cast(p.a, p.d, lang.F32, rounded))
+	}
+	return []asm.Reg{large, p.together(rest)}
+}
+
 // halves are two elements of a value of the factors' type.
 func (p *pair) halves(v *ir.Value) asm.Reg {
 	op := v.Def
 	switch {
 	case op == nil:
+		if x, y := p.raw[0].field, p.raw[1].field; v == p.fn.Params[0] && x.Word.Valid() && x.Word == y.Word && x.Shift == 0 && y.Shift == 16 { // as they lie
+			return x.Word
+		}
 	case op.Code == lang.OpConst:
 		return elem.Twice(p.a, p.d, op.Const.Float)
 	case op.Code == lang.OpCast:
@@ -383,9 +429,15 @@ func (p *pair) cheapest(v *ir.Value) (asm.Reg, bool) {
 	return p.numbers(v)
 }
 
-// fitsIn reports a value of f32 that a type of 16 bits has: the lower half of its bits is 0.
+// fitsIn reports a value of f32 that a type of 16 bits has: it was of that type, or the lower half of its bits is 0.
 func fitsIn(v *ir.Value, d lang.DType) bool {
-	return d == lang.BF16 && v.Def != nil && v.Def.Code == lang.OpBitcast && zerosBelow(v.Def.Args[0]) >= 16
+	switch {
+	case v.Def == nil:
+		return false
+	case v.Def.Code == lang.OpCast:
+		return v.Def.Args[0].Type.DType == d
+	}
+	return d == lang.BF16 && v.Def.Code == lang.OpBitcast && zerosBelow(v.Def.Args[0]) >= 16
 }
 
 // zerosBelow is how many of the lowest bits of an integer are known to be 0.

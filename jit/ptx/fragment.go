@@ -97,16 +97,16 @@ func (k *kernel) ofByte(t *sharedTile, l layout.Layout, r int, x asm.Reg) asm.Re
 	return elem.Unpack(k.a, t.DType, k.a.Op(asm.B32, "shr.u32", x, up), 1)[0]
 }
 
-// packElements gives how a product's elements in registers, given also by their numbers in the layout of fragments, become what the instruction has in one.
-func (k *kernel) packElements(c *block.Product, arg int) func(rs []int, xs []asm.Reg) asm.Reg {
+// packElements gives how a product's elements in registers, given also by their numbers in the layout of fragments, become what the instruction has in one, or in one for each part.
+func (k *kernel) packElements(c *block.Product, arg int) func(rs []int, xs []asm.Reg) []asm.Reg {
 	from, to := c.Op.Args[arg].Type.DType, c.Element(arg)
 	if arg == c.A && c.Op.Fn != nil {
 		made := k.factors(c)
-		return func(rs []int, xs []asm.Reg) asm.Reg {
+		return func(rs []int, xs []asm.Reg) []asm.Reg {
 			return made([2]int(rs), [2]rawElement{k.alone(from, xs[0]), k.alone(from, xs[1])})
 		}
 	}
-	return func(_ []int, xs []asm.Reg) asm.Reg {
+	return func(_ []int, xs []asm.Reg) []asm.Reg {
 		xs = slices.Clone(xs)
 		for i, x := range xs {
 			if from.IsInt() && to.IsFloat() {
@@ -114,9 +114,9 @@ func (k *kernel) packElements(c *block.Product, arg int) func(rs []int, xs []asm
 			}
 		}
 		if c.MMA.InRegister == 0 {
-			return xs[0]
+			return xs[:1]
 		}
-		return elem.PackFull(k.a, to, xs)
+		return []asm.Reg{elem.PackFull(k.a, to, xs)}
 	}
 }
 
@@ -151,7 +151,7 @@ func (k *kernel) inRegisters(c *block.Product, v *ir.Value, l layout.Layout) []a
 // packFragment packs the elements of fragment number n as the instruction wants
 // them. Bits of a role without an axis are copies: the rows or columns that they
 // would name do not exist, and any value does.
-func (k *kernel) packFragment(c *block.Product, arg int, values []asm.Reg, n int, pack func(rs []int, xs []asm.Reg) asm.Reg) []asm.Reg {
+func (k *kernel) packFragment(c *block.Product, arg int, values []asm.Reg, n int, pack func(rs []int, xs []asm.Reg) []asm.Reg) []asm.Reg {
 	unit := c.UnitBits(arg)
 	per := 1
 	for _, b := range unit {
@@ -172,11 +172,11 @@ func (k *kernel) packFragment(c *block.Product, arg int, values []asm.Reg, n int
 		rs, elements = append(rs, r), append(elements, values[r])
 	}
 	per = 1 << c.MMA.InRegister
-	packed := make([]asm.Reg, len(elements)/per)
+	packed := make([][]asm.Reg, len(elements)/per)
 	for i := range packed {
 		packed[i] = pack(rs[per*i:per*(i+1)], elements[per*i:per*(i+1)])
 	}
-	return packed
+	return inOrder(packed)
 }
 
 // operandTile puts an operand in shared memory, or finds it there.
@@ -298,6 +298,8 @@ func (k *kernel) clear(t *sharedTile) {
 // matrices reads fragments by ldmatrix; nil when the tile does not lie as that needs.
 func (k *kernel) matrices(c *block.Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
 	switch {
+	case arg == c.A && c.Op.Mixed() && t.DType.Bits() == 16:
+		return k.made16(c, t, k.byMatrices(c, arg, t))
 	case arg == c.A && c.Op.Mixed():
 		return k.loadMixed(c, t)
 	case c.Across(arg):
@@ -305,6 +307,11 @@ func (k *kernel) matrices(c *block.Product, arg int, t *sharedTile) func(step, r
 	case arg == c.B && c.Run() > 2 && t.Contiguous() == c.K[0]:
 		return k.loadRuns(c, t)
 	}
+	return k.byMatrices(c, arg, t)
+}
+
+// byMatrices reads fragments of elements as they lie by ldmatrix; nil when the tile does not lie as that needs.
+func (k *kernel) byMatrices(c *block.Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
 	m := c.Matrices(arg, &t.Tile)
 	if m == nil {
 		return nil

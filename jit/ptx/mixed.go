@@ -34,6 +34,21 @@ func (k *kernel) loadMixed(c *block.Product, t *sharedTile) func(step, rep, batc
 	return read
 }
 
+// made16 makes fragments of rows that lie as elements of 16 bits of those that load reads.
+func (k *kernel) made16(c *block.Product, t *sharedTile, load func(step, rep, batch int) []asm.Reg) func(step, rep, batch int) []asm.Reg {
+	if load == nil {
+		return nil
+	}
+	x := &mixedRows{k: k, c: c, t: t, steps: layout.Product(c.KReps), reps: layout.Product(c.MReps), apart: map[asm.Reg][]asm.Reg{}, made: k.factors(c)}
+	return func(step, rep, batch int) []asm.Reg {
+		var elements []rawElement
+		for _, w := range load(step, rep, batch) {
+			elements = append(elements, x.part(w, 0), x.part(w, 1))
+		}
+		return x.pairs(x.first(step, rep, batch), elements)
+	}
+}
+
 // mixedRows are the rows of such a product.
 type mixedRows struct {
 	k           *kernel
@@ -43,7 +58,7 @@ type mixedRows struct {
 	// apart is the elements of words that were taken apart.
 	apart map[asm.Reg][]asm.Reg
 	// made gives what the product's function makes of two elements.
-	made func(r [2]int, raw [2]rawElement) asm.Reg
+	made func(r [2]int, raw [2]rawElement) []asm.Reg
 }
 
 // first is a fragment's first register.
@@ -78,11 +93,11 @@ func (x *mixedRows) part(w asm.Reg, i int) rawElement {
 
 // pairs are the registers of a fragment that the product's function makes of elements, in their order.
 func (x *mixedRows) pairs(first int, elements []rawElement) []asm.Reg {
-	out := make([]asm.Reg, mixedFragment/2)
+	out := make([][]asm.Reg, mixedFragment/2)
 	for i := range out {
 		out[i] = x.made([2]int{first + 2*i, first + 2*i + 1}, [2]rawElement(elements[2*i:]))
 	}
-	return out
+	return inOrder(out)
 }
 
 // ofWords are the elements of a fragment that two words have: order says which of a fragment's each has.

@@ -210,11 +210,13 @@ func (k *kernel) startGroup(c *block.Product, x *wgmmaOperands, out []asm.Reg, g
 	from, to, reps := x.group(group)
 	for at := from; at < to; at++ {
 		s, i := at/reps, at%reps
-		rows := asm.Operand(asm.List(x.frags[at]))
 		if x.leftAt != nil {
-			rows = x.leftAt(s, i)
+			multiply(i, x.leftAt(s, i), x.rightAt(s, 0), !fresh || s > 0)
+			continue
 		}
-		multiply(i, rows, x.rightAt(s, 0), !fresh || s > 0)
+		for part, rows := range partsOf(c, x.frags[at]) {
+			multiply(i, asm.List(rows), x.rightAt(s, 0), !fresh || s > 0 || part > 0)
+		}
 	}
 	k.a.Do("wgmma.commit_group.sync.aligned")
 }

@@ -37,6 +37,11 @@ func Halves(a *asm.Builder, op lang.Op, d lang.DType, x, y asm.Reg) (asm.Reg, bo
 	return asm.Reg{}, false
 }
 
+// Rest is what a product of two pairs of numbers of bf16 lost when it was rounded to such numbers, which have it exactly (but below 2^-133).
+func Rest(a *asm.Builder, x, y, rounded asm.Reg) asm.Reg {
+	return fmaHalves(a, lang.BF16, x, y, a.Op(asm.B32, "neg.bf16x2", rounded))
+}
+
 // fmaHalves is x y + z.
 func fmaHalves(a *asm.Builder, d lang.DType, x, y, z asm.Reg) asm.Reg {
 	return a.Op(asm.B32, "fma.rn."+d.String()+"x2", x, y, z)
