@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -52,4 +53,52 @@ kernel f(x: bf16[M, K], w: bf16[K, N], b: bf16[N]) -> y: bf16[M, N]
 	require.NoError(t, err)
 	assert.Contains(t, text, ".reqnctapercluster 2, 1, 1")
 	assert.Contains(t, text, "cp.async.bulk.tensor.2d.shared::cluster", "a producer copies")
+}
+
+// A producer comes past no meeting of blocks, be it that these wait for all threads of the cluster or that those of all blocks but the first leave: a loop behind it has none.
+func TestNoProducerBehindMeetings(t *testing.T) {
+	const source = `
+kernel first(x: bf16[M, K], w: bf16[N, K]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    axis k in K
+    let v = x[i, k] as f32
+    let r = sum(v * v, over k)
+    let acc = for l in K by BL with acc = where(index(j) < 0, 1, r) { mma(x[i, l], w[j, l], acc) }
+    y[i, j] = acc
+}
+
+kernel each(x: bf16[M, K], w: bf16[N, K]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    axis k in K
+    axis l in K
+    let v = x[i, k] as f32
+    let r = sum(v * v, over k)
+    y[i, j] = dot((x[i, l] as f32 - max(r, 0) * 0) as bf16, w[j, l])
+}`
+	run := func(device, kernel string, args Args) []float64 {
+		d, err := OpenDevice(device)
+		require.NoError(t, err)
+		defer d.Close()
+		module, err := NewCompiler(d, nil).Load("f.tile", []byte(source))
+		require.NoError(t, err)
+		out, err := module.Call(kernel, args)
+		require.NoError(t, err)
+		return out["y"].Floats()
+	}
+	for _, c := range []struct {
+		kernel string
+		pins   Args
+	}{
+		{"first", Args{"BM": 64, "BN": 64, "BL": 64, "k": 64, "warps": 4, "stages": 3, "split": 2}},
+		{"first", Args{"BM": 64, "BN": 256, "BL": 64, "k": 64, "warps": 4, "stages": 3, "split": 4}},
+		{"each", Args{"BM": 64, "BN": 64, "k": 64, "l": 64, "warps": 4, "stages": 3, "split": 2}},
+		{"each", Args{"BM": 64, "BN": 256, "k": 64, "l": 64, "warps": 4, "stages": 3, "split": 2}},
+	} {
+		args := Args{"x": counting(lang.BF16, 70, 640), "w": counting(lang.BF16, 264, 640)}
+		want := run("cpu", c.kernel, args)
+		maps.Copy(args, c.pins)
+		assert.Equal(t, want, run(gpu(), c.kernel, args), "%s %v", c.kernel, c.pins)
+	}
 }

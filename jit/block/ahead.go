@@ -67,7 +67,7 @@ func (p *Program) runAhead() {
 	clear(p.Hinted)
 	if p.Target.Has(target.TMA) && p.Stages >= 2 {
 		for _, op := range p.Func.Body.Ops {
-			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && p.soon(op.Args[0]) && p.soon(op.Args[1]) {
+			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && !p.unserved[op] && p.soon(op.Args[0]) && p.soon(op.Args[1]) {
 				if x := p.newRing(op); x != nil {
 					p.Pipelines[op], p.Producing = x, true
 				}
@@ -349,6 +349,21 @@ func (p *Program) newRing(op *ir.Op) *Pipeline {
 	}
 	p.deepen(x)
 	return x
+}
+
+// servedBehindMeeting finds a loop that a producer serves behind a meeting of blocks that it cannot come past; nil where there is none. A producer goes from one of its loops to the next. At a barrier
+// of the cluster, as blocks meet at that do not send one another what they have, the others would wait for it, while it waits for room in the loop; and of a meeting that only the first block needs, the
+// warps of the others leave.
+func (p *Program) servedBehindMeeting() *Pipeline {
+	sends, ops := p.Sends(), p.Func.Body.Ops
+	met := false
+	for at, op := range ops {
+		if x := p.Pipelines[op]; met && x != nil && x.Produced {
+			return x
+		}
+		met = met || op.Code == lang.OpJoin && (!sends || p.MeetingAt(p.Func.Body, at).FirstAlone)
+	}
+	return nil
 }
 
 // shortLoop is of how many steps a loop may be so short that starting a producer - its barriers, the first look at

@@ -120,6 +120,8 @@ type Program struct {
 	Moments map[*ir.Op]*Moments
 	// refused are the products of f32 that wgmma could compute if the TMA brought their operands, which it cannot.
 	refused map[*ir.Op]bool
+	// unserved are the loops that no producer serves, though it could bring all that they load: see servedBehindMeeting.
+	unserved map[*ir.Op]bool
 	// revisited are the tensors that a loop may write at one place in several steps.
 	revisited map[*ir.Tensor]bool
 	// hinted says what became of the hints of the loads that run ahead.
@@ -146,7 +148,24 @@ type Use struct {
 // Decide decides what a block of a kernel does, whose axes have extents. It fails where the settings or the extents are none
 // that a block of the target can have.
 func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
+	unserved := map[*ir.Op]bool{}
+	for {
+		p, err := attempt(f, s, t, unserved)
+		if err != nil {
+			return nil, err
+		}
+		x := p.servedBehindMeeting()
+		if x == nil {
+			return p, nil
+		}
+		unserved[x.Op] = true
+	}
+}
+
+// attempt is Decide where no producer serves some loops.
+func attempt(f *ir.Func, s Settings, t target.Machine, unserved map[*ir.Op]bool) (*Program, error) {
 	p := newProgram(s, t)
+	p.unserved = unserved
 	if err := p.of(f); err != nil {
 		return nil, err
 	}

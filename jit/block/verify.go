@@ -244,6 +244,9 @@ func (b *Box) fills(t *Tile, blocks int) error {
 
 // verifyPipeline checks the copies and the schedule of a loop.
 func (p *Program) verifyPipeline(x *Pipeline) error {
+	if p.servedBehindMeeting() == x {
+		return fmt.Errorf("a producer serves the loop over %s behind a meeting that it cannot come past", x.Op.Axis.Name)
+	}
 	if n := x.mostSteps(); x.Steps != 0 && (n == 0 || n > x.Steps) {
 		return fmt.Errorf("the loop may have more than %d steps", x.Steps)
 	}
