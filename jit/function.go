@@ -122,7 +122,8 @@ func KernelFunction(k *typed.Kernel) *Function {
 	return f
 }
 
-// CanPin reports a name that a launch may pin: one of Tiles, or two axes of a kernel's grid, as `h_v`, that the compiler may make one.
+// CanPin reports a name that a launch may pin: one of Tiles, two axes of a kernel's grid, as `h_v`, that the compiler may make one, or the number of a loop, which may
+// become one over positions.
 func (f *Function) CanPin(name string) bool {
 	if f == nil {
 		return false
@@ -143,7 +144,8 @@ func (f *Function) CanPin(name string) bool {
 		}
 		last = a.Name
 	}
-	return false
+	_, found := typed.Find(f.Kernel, func(l *typed.For) bool { return l.Index != nil && l.Index.Name == name })
+	return found
 }
 
 func graphFunction(g *typed.Graph) *Function {

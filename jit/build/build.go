@@ -82,6 +82,7 @@ func kernel(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, err
 		b.axes[split.Axis].Split = split.Blocks
 	}
 	b.body(k.Body)
+	mergeParts(b.f)
 	if b.precision != "ieee" && !k.Approx {
 		own := *s
 		own.Fused = nil

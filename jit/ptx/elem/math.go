@@ -47,7 +47,9 @@ type flt struct {
 	*precision
 }
 
-// num is a constant, which flt rounds to its format.
+// num is a constant, which flt rounds to its format. Like the four that are used most it is called, not copied to its callers: the binary is smaller.
+//
+//go:noinline
 func num(v float64) asm.Operand { return asm.Float64(v) }
 
 // imm is a constant of the format.
@@ -73,13 +75,21 @@ func (m flt) f(name string, xs ...asm.Operand) asm.Reg {
 	return m.Op(m.class, name+m.suffix, m.operands(xs...)...)
 }
 
-func (m flt) add(x, y asm.Operand) asm.Reg    { return m.f("add.rn", x, y) }
-func (m flt) sub(x, y asm.Operand) asm.Reg    { return m.f("sub.rn", x, y) }
-func (m flt) mul(x, y asm.Operand) asm.Reg    { return m.f("mul.rn", x, y) }
+//go:noinline
+func (m flt) add(x, y asm.Operand) asm.Reg { return m.f("add.rn", x, y) }
+
+//go:noinline
+func (m flt) sub(x, y asm.Operand) asm.Reg { return m.f("sub.rn", x, y) }
+
+//go:noinline
+func (m flt) mul(x, y asm.Operand) asm.Reg { return m.f("mul.rn", x, y) }
+
+//go:noinline
 func (m flt) fma(x, y, z asm.Operand) asm.Reg { return m.f("fma.rn", x, y, z) }
-func (m flt) div(x, y asm.Operand) asm.Reg    { return m.f("div.rn", x, y) }
-func (m flt) abs(x asm.Operand) asm.Reg       { return m.f("abs", x) }
-func (m flt) neg(x asm.Operand) asm.Reg       { return m.f("neg", x) }
+
+func (m flt) div(x, y asm.Operand) asm.Reg { return m.f("div.rn", x, y) }
+func (m flt) abs(x asm.Operand) asm.Reg    { return m.f("abs", x) }
+func (m flt) neg(x asm.Operand) asm.Reg    { return m.f("neg", x) }
 
 // test compares: lt, le, gt, ge, eq are false with NaN, ltu, leu, gtu, geu, neu true; nan tests for one.
 func (m flt) test(cond string, x, y asm.Operand) asm.Reg {
