@@ -142,7 +142,7 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 		v := op.Result()
 		dims := p.CopiedAccess(op)
 		c := Contiguous(dims)
-		ok := c != nil && toldBefore(dims, loop)
+		ok := c != nil && p.toldBefore(dims, loop)
 		var tile *Tile
 		for _, u := range p.Uses[v] {
 			c := p.Products[u.Op]
@@ -170,14 +170,34 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 }
 
 // toldBefore reports an access of which a step to come is known: its places follow from where that step begins, and from what was computed before the loop,
-// as the rows are that a list names.
-func toldBefore(dims []DimAccess, loop *ir.Op) bool {
+// as the rows are that a list names, or that a step's part of a list does.
+func (p *Program) toldBefore(dims []DimAccess, loop *ir.Op) bool {
 	body := loop.Blocks[0]
 	before := func(v *ir.Value) bool {
 		return !slices.Contains(body.Params, v) && (v.Def == nil || !slices.Contains(body.Ops, v.Def))
 	}
-	return follows(dims, func(v *ir.Value) bool { return before(v) || ofStep(v, loop) }, before)
+	scalar := func(v *ir.Value) bool { return before(v) || ofStep(v, loop) }
+	var listed func(v *ir.Value) bool
+	listed = func(v *ir.Value) bool {
+		switch op := v.Def; {
+		case v.Type.IsScalar():
+			return scalar(v)
+		case before(v):
+			return true
+		case len(ir.Without(v.Type.Axes, []*ir.Axis{loop.Axis})) > 0, op == nil, p.price(v, true) > mostOfIndex:
+			return false
+		default: // computed again by who copies
+			return !slices.ContainsFunc(op.Args, func(x *ir.Value) bool { return !listed(x) })
+		}
+	}
+	return follows(dims, scalar, func(v *ir.Value) bool { return before(v) || loop.Axis != nil && listed(v) })
 }
+
+// mostOfIndex is how many instructions an index may take that a thread computes for each element that it copies.
+const mostOfIndex = 10
+
+// Inside reports a value that a step of the loop computes.
+func (x *Pipeline) Inside(v *ir.Value) bool { return v.Def != nil && slices.Contains(x.Op.Blocks[0].Ops, v.Def) }
 
 // follows reports an access whose places follow from what is known: scalars, and indices that are tiles.
 func follows(dims []DimAccess, scalar, index func(*ir.Value) bool) bool {

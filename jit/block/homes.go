@@ -427,7 +427,7 @@ func (p *Program) copied(load *ir.Op, index *ir.Value) bool {
 		return true
 	}
 	loop := p.loopOf(load) // threads hold what was computed before, for the elements that they copy
-	return loop != nil && loop.Axis != nil && p.Stages > 1 && p.Target.Has(target.CpAsync) && toldBefore(AccessOf(load), loop)
+	return loop != nil && loop.Axis != nil && p.Stages > 1 && p.Target.Has(target.CpAsync) && p.toldBefore(AccessOf(load), loop)
 }
 
 // Again reports a value that get may compute again rather than convert.

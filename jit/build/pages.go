@@ -65,7 +65,8 @@ func positionsOfParts(b *ir.Builder, op *ir.Op) *ir.Op {
 		}
 	}
 	most, known := mostNumber(op.Args[1])
-	if part == nil || part.Kind != ir.Whole || part.Lo != 0 || part.Len < 2 || part.Split > 1 || !known || most < 1 || most > math.MaxInt32/part.Len {
+	carries := func(v *ir.Value) bool { return v.Type.Has(part) }
+	if part == nil || slices.ContainsFunc(body.Params, carries) || part.Kind != ir.Whole || part.Lo != 0 || part.Len < 2 || part.Split > 1 || !known || most < 1 || most > math.MaxInt32/part.Len {
 		return nil
 	}
 	name := number.Name

@@ -220,6 +220,7 @@ func (p *pipeline) copies(position asm.Reg, stage asm.Number, items []pipelined)
 	k.push(begin)
 	k.enter(p.Op.Axis, position, p.hi, !k.Ragged(p.Op.Axis))
 	p.provideScalars(true)
+	p.provideIndices(items)
 	for _, x := range items {
 		a.Comment("copy ahead %s", describe(x.Load))
 		t := p.at(x, stage)
@@ -252,7 +253,39 @@ func (p *pipeline) provideScalars(ofStep bool) {
 // provideGathered has threads hold, before the loop, the indices of their own part of what is copied from where they say.
 func (p *pipeline) provideGathered() {
 	for _, x := range p.items {
-		p.k.indexingBy(x.Load, p.k.CopiedAccess(x.Load), x.Layout)
+		if dims := p.k.CopiedAccess(x.Load); !slices.ContainsFunc(dims, func(d block.DimAccess) bool { return d.Gather && p.Inside(d.Index) }) {
+			p.k.indexingBy(x.Load, dims, x.Layout)
+		}
+	}
+}
+
+// provideIndices computes, for the step that the loop's axis stands at now, the indices that a step gives, in threads for their own part of what they copy.
+func (p *pipeline) provideIndices(items []pipelined) {
+	var provide func(v *ir.Value, l layout.Layout)
+	provide = func(v *ir.Value, l layout.Layout) {
+		switch {
+		case !p.Inside(v):
+			return
+		case v.Type.IsScalar():
+			p.k.provideAnew(v)
+			return
+		}
+		for _, h := range p.k.scope.values[v] {
+			if _, same := h.layout.Permutation(l, v.Type.Axes); same {
+				return
+			}
+		}
+		for _, x := range v.Def.Args {
+			provide(x, l.Slice(x.Type.Axes))
+		}
+		p.k.hold(v, l, p.k.recompute(v.Def, l))
+	}
+	for _, x := range items {
+		for _, d := range p.k.CopiedAccess(x.Load) {
+			if d.Gather {
+				provide(d.Index, x.Layout.Slice(d.Index.Type.Axes))
+			}
+		}
 	}
 }
 

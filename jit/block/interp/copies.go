@@ -55,7 +55,7 @@ func (w *warp) elsewhere(op *ir.Op, at, hi int64) *warp {
 func (w *warp) provideGathered(r *ring) {
 	for _, c := range r.Copies {
 		for _, d := range w.p().CopiedAccess(c.Load) {
-			if d.Gather {
+			if d.Gather && !r.Inside(d.Index) {
 				w.get(d.Index, c.Layout.Slice(d.Index.Type.Axes))
 			}
 		}
