@@ -122,8 +122,8 @@ func (x *Pipeline) mostSteps() int {
 	return int(min(((n+step-1)/step+blocks-1)/blocks, math.MaxInt32))
 }
 
-// slice finds the loads that may run ahead: those that only contractions of this
-// loop read, through addresses that depend on nothing that the loop computes.
+// slice finds the loads that may run ahead: those that contractions of this
+// loop read, through addresses that depend on nothing that the loop computes. What else a step computes of them, as the squares of rows that are multiplied, takes them from where they came.
 func (p *Program) slice(loop *ir.Op) []Copy {
 	inside := map[*ir.Value]bool{}
 	for _, v := range loop.Blocks[0].Params {
@@ -144,8 +144,13 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 		c := Contiguous(dims)
 		ok := c != nil && p.toldBefore(dims, loop)
 		var tile *Tile
+		beside, rounded := false, false
 		for _, u := range p.Uses[v] {
 			c := p.Products[u.Op]
+			if c == nil && u.Op.Code.Row().Elementwise && slices.Contains(loop.Blocks[0].Ops, u.Op) {
+				beside = true
+				continue
+			}
 			if c == nil || u.Arg > 1 || c.MMA == nil || c.InShared(u.Arg) != v.Type.DType || !inside[u.Op.Result()] {
 				ok = false
 				break
@@ -155,7 +160,10 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 				ok = false
 				break
 			}
-			tile = want
+			tile, rounded = want, rounded || c.Wgmma && c.MMA.InRegister == 0
+		}
+		if beside && tile != nil && (rounded || tile.Spans != nil) { // who reads what the TMA has rounded for a product, or several positions' elements, would have other numbers
+			continue
 		}
 		if !ok || tile == nil || tile.Contiguous() != c {
 			continue
@@ -394,7 +402,7 @@ const shortLoop = 16
 func (p *Program) worthProducer(x *Pipeline) bool {
 	for _, c := range x.Copies {
 		for _, u := range p.Uses[c.Load.Result()] {
-			if p.Products[u.Op].Wgmma {
+			if c := p.Products[u.Op]; c != nil && c.Wgmma {
 				return true
 			}
 		}

@@ -162,7 +162,8 @@ func boxUnits(tensor *ir.Tensor, dims []DimAccess, beyond bool) (along map[*ir.A
 func (p *Program) endsInZeros(a *ir.Axis, load *ir.Op, dim int, loop *ir.Op) bool {
 	counted := false
 	for _, u := range p.Uses[load.Result()] {
-		counted = counted || slices.Contains(p.Products[u.Op].K, a)
+		c := p.Products[u.Op]
+		counted = counted || c != nil && slices.Contains(c.K, a)
 	}
 	if !counted || !p.Ragged(a) {
 		return true

@@ -446,7 +446,17 @@ func (p *Program) OnDemand(op *ir.Op) bool {
 	if v.Type.IsScalar() {
 		return false
 	}
-	return p.Cheap(v) || p.Again(v) && !p.wantedAtHome(v) || p.PackedCast(op)
+	return p.Cheap(v) || p.Again(v) && !p.wantedAtHome(v) || p.PackedCast(op) || op.Code == lang.OpLoad && p.RunsAhead(op)
+}
+
+// RunsAhead reports a load that the copies of a loop bring: whoever wants it takes it from shared memory.
+func (p *Program) RunsAhead(load *ir.Op) bool {
+	for loop := range p.Pipelines {
+		if p.runsAhead(loop, load) {
+			return true
+		}
+	}
+	return false
 }
 
 // PackedCast reports a conversion to a 16-bit float that only tensor cores and stores

@@ -246,35 +246,29 @@ func (s *streamer) putsOff(op *ir.Op) bool {
 }
 
 func (s *streamer) block(b *ir.Block) error {
-	place := map[*ir.Op]int{}
-	for i, op := range b.Ops {
-		place[op] = i
-	}
-	var groups []*group
-	for i, op := range b.Ops {
+	for _, op := range b.Ops {
 		for _, inner := range op.Blocks {
 			if err := s.block(inner); err != nil {
 				return err
 			}
 		}
-		if !s.consumes(op) || s.putsOff(op) {
-			continue
-		}
-		needs := op.Direction(s.axis)
-		if err := s.check(op); err != nil {
-			return err
-		}
-		joined := false
-		for _, g := range groups {
-			if (g.way == needs || g.way|needs != ir.BothWays) && s.joins(b, g, op, place) {
-				g.members = append(g.members, op)
-				g.way |= needs
-				joined = true
-				break
+	}
+	groups, err := s.groups(b)
+	if err != nil {
+		return err
+	}
+	if len(groups) > 1 { // what keeps consumers apart may be a position or a constant of the second, behind the first
+		var first, rest []*ir.Op
+		for _, op := range b.Ops {
+			if len(op.Args)+len(op.Blocks) == 0 && op.Code.Row().Effect == lang.Pure {
+				first = append(first, op)
+			} else {
+				rest = append(rest, op)
 			}
 		}
-		if !joined {
-			groups = append(groups, &group{i, []*ir.Op{op}, needs})
+		other := &ir.Block{Ops: append(first, rest...)}
+		if fewer, err := s.groups(other); err == nil && len(fewer) < len(groups) {
+			b.Ops, groups = other.Ops, fewer
 		}
 	}
 	if len(groups) == 0 {
@@ -302,6 +296,36 @@ func (s *streamer) block(b *ir.Block) error {
 	}
 	b.Ops = out.Block.Ops
 	return nil
+}
+
+// groups finds which consumers of a block share a loop, in order.
+func (s *streamer) groups(b *ir.Block) (groups []*group, err error) {
+	place := map[*ir.Op]int{}
+	for i, op := range b.Ops {
+		place[op] = i
+	}
+	for i, op := range b.Ops {
+		if !s.consumes(op) || s.putsOff(op) {
+			continue
+		}
+		needs := op.Direction(s.axis)
+		if err := s.check(op); err != nil {
+			return nil, err
+		}
+		joined := false
+		for _, g := range groups {
+			if (g.way == needs || g.way|needs != ir.BothWays) && s.joins(b, g, op, place) {
+				g.members = append(g.members, op)
+				g.way |= needs
+				joined = true
+				break
+			}
+		}
+		if !joined {
+			groups = append(groups, &group{i, []*ir.Op{op}, needs})
+		}
+	}
+	return groups, nil
 }
 
 // inOrder reports that a store goes through its positions in order, chunk by chunk.

@@ -27,6 +27,13 @@ func (k *kernel) get(v *ir.Value, want layout.Layout) []asm.Reg {
 		}
 		return regs
 	}
+	if v.Def != nil && v.Def.Code == lang.OpLoad && k.RunsAhead(v.Def) {
+		if ts := k.copiesInShared(v); len(ts) > 0 {
+			regs := k.fetchTile(ts[0], want)
+			k.hold(v, want, regs)
+			return regs
+		}
+	}
 	if v.Def != nil && (k.Cheap(v) || k.Again(v) || v.Def.Code == lang.OpConst) {
 		regs := k.recompute(v.Def, want)
 		k.hold(v, want, regs)
