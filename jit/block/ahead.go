@@ -205,7 +205,9 @@ func (p *Program) toldBefore(dims []DimAccess, loop *ir.Op) bool {
 const mostOfIndex = 10
 
 // Inside reports a value that a step of the loop computes.
-func (x *Pipeline) Inside(v *ir.Value) bool { return v.Def != nil && slices.Contains(x.Op.Blocks[0].Ops, v.Def) }
+func (x *Pipeline) Inside(v *ir.Value) bool {
+	return v.Def != nil && slices.Contains(x.Op.Blocks[0].Ops, v.Def)
+}
 
 // follows reports an access whose places follow from what is known: scalars, and indices that are tiles.
 func follows(dims []DimAccess, scalar, index func(*ir.Value) bool) bool {
