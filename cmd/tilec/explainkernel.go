@@ -127,7 +127,7 @@ func widerFactors(f *ir.Func) (said []string) {
 			return true
 		}
 		if op.InParts() {
-			said = append(said, "a sum of products of three factors multiplies the product of two in two parts, which makes it exact: `dot(a * b, c)` rounds a * b to bf16 first, and takes half as long")
+			said = append(said, "a factor of f32 beside one of bf16 is multiplied in two parts: `dot(v as bf16, w)` rounds it to bf16 first, and takes half as long")
 			return true
 		}
 		for _, x := range op.Args[:2] {

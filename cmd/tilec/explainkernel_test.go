@@ -147,6 +147,6 @@ kernel scaled(x: bf16[M, K], s: bf16[M], w: bf16[N, K]) -> y: f32[M, N] { y[i, j
 	require.Len(t, said["prefix"], 2)
 	assert.Contains(t, said["prefix"][0], "the first of the two launches in which it is cut, with i32[1 1024] between them")
 	require.Len(t, said["gains"], 1)
-	assert.Contains(t, said["gains"][0], "rounds a * b to bf16 first")
+	assert.Contains(t, said["gains"][0], "multiplied in two parts")
 	assert.Empty(t, said["scaled"])
 }

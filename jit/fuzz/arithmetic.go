@@ -2,7 +2,6 @@ package fuzz
 
 import (
 	"math"
-	"slices"
 
 	"tilec/jit/ir"
 	"tilec/jit/pass"
@@ -76,8 +75,8 @@ func (a Arithmetic) operand(d lang.DType, precision string, x interval) interval
 	switch {
 	case d != lang.F32 || !ok || x.nan == always || isTF32(x.lo) && isTF32(x.hi):
 		return x
-	case x.most() >= 0x1.ffep127:
-		return unknown // rounding to nearest may make it infinite
+	case x.most() >= 0x1.ffp127:
+		return unknown // rounding to nearest may make it infinite, and to bf16 sooner
 	}
 	// Below the normal numbers the error is absolute.
 	return x.grow(max(o.relative*x.most(), 0x1p-126))
@@ -92,7 +91,7 @@ func isTF32(v float64) bool {
 // weight is through how many roundings each of n products of elements of type d
 // goes when a contraction adds them up at a precision, times their unit.
 //
-// The products of an operand that is a product of two numbers of bf16 itself may be two each.
+// Where one operand is of bf16, the other may be multiplied in two parts of that.
 func (a Arithmetic) weight(op *ir.Op, d lang.DType, precision string, n float64) float64 {
 	acc := accumulator(d)
 	if acc == lang.F64 || d == lang.F32 && precision == "ieee" {
@@ -108,7 +107,7 @@ func (a Arithmetic) weight(op *ir.Op, d lang.DType, precision string, n float64)
 }
 
 // inParts reports a contraction of f32, or a product that one adds up, of which a factor may be multiplied in two parts.
-func inParts(op *ir.Op) bool { return slices.ContainsFunc(op.Args, pass.InParts) }
+func inParts(op *ir.Op) bool { return len(op.Args) > 1 && pass.InParts(op.Args[0], op.Args[1]) }
 
 // unit is the error of one addition on arithmetic of d, in a contraction or beside one.
 func (a Arithmetic) unit(d lang.DType) float64 {

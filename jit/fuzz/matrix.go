@@ -116,8 +116,12 @@ func (g *generator) matrixKernel() string {
 	case form == 1:
 		g.line("axis k in K")
 		if e.d != lang.F64 && e.acc().d == lang.F32 && g.chance(thirdChance) { // the gain of a norm, or the scale of a group
-			third := g.tensor(e, []string{"K"})
-			a.text = fmt.Sprintf("(%s * %s[k])", a.text, third.name)
+			if of := pick(g.r, e, e, concrete(lang.F32)); of == e {
+				a.text = fmt.Sprintf("(%s * %s[k])", a.text, g.tensor(e, []string{"K"}).name)
+			} else if e.d != lang.F32 { // by f32 both are
+				a.text = fmt.Sprintf("(%s as f32 * %s[k])", a.text, g.tensor(of, []string{"K"}).name)
+				b.text = fmt.Sprintf("(%s as f32)", b.text)
+			}
 		}
 		g.line("let acc = sum(%s * %s, over k)", a.text, b.text)
 	default:

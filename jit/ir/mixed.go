@@ -23,7 +23,7 @@ import (
 //	  yield %11
 //	}
 //
-// With factors of bf16 the function may also give f32, of which each number is to be the sum of two of bf16, as products of two of them are: both parts are multiplied.
+// With factors of bf16 the function may also give f32, of which each number is multiplied as the sum of two of bf16: exactly where it is one, as products of two of bf16 are, and off by 2^-17 of it otherwise.
 
 // Mixes reports a float of 16 bits that is multiplied with a number of 8 bits as that lies: it has all of its values.
 func Mixes(wide, narrow lang.DType) bool {

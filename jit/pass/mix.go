@@ -11,8 +11,8 @@ import (
 // more, and no copy of them runs ahead of a loop. A contraction that takes them as they lie has them copied like any operand, and computes what it multiplies of what it
 // reads.
 //
-// A product of two numbers of bf16 has 16 bits at most, and is the sum of two such numbers: multiplied with a third, as by the gain of a norm or the scale of a weight, both are, each with the
-// instructions of bf16, rather than one with those of f32, which round it.
+// A number of f32 that is multiplied with one of bf16, as weights are by their scales and rows by the gains of a norm first, is the sum of two of bf16, or off from it by 2^-17 at most: both are multiplied, each with the
+// instructions of bf16, rather than one with those of f32, which round it to 2^-11 and take twice as long. A product of two numbers of bf16 is such a sum exactly.
 //
 // Where one contraction takes what another gives, as in attention, which operand plays the rows is not ours to say: such kernels stay.
 var mix = Pass{
@@ -41,10 +41,10 @@ var mix = Pass{
 			for arg, v := range op.Args[:2] {
 				wide, precision := op.Args[1-arg], op.Precision
 				if v.Type.DType == lang.F32 {
-					if wide = widened(wide); wide.Type.DType != lang.BF16 || !InParts(v) || precision == "ieee" {
+					if !InParts(v, wide) || widened(v) != v || precision == "ieee" || precision == "tf32x3" && !productOf16(v) {
 						continue
 					}
-					precision = ""
+					wide, precision = widened(wide), ""
 				} else if wide.Type.DType != lang.F16 && wide.Type.DType != lang.BF16 {
 					continue
 				}
@@ -182,8 +182,14 @@ func (m *mixing) factor(v *ir.Value) *factor {
 	return made
 }
 
-// InParts reports a product of two numbers of 8 bits' precision at most, which bf16 has: a contraction multiplies it in two parts.
-func InParts(v *ir.Value) bool {
+// InParts reports factors of f32 of which one may be multiplied in two parts of bf16: the other was widened of that.
+func InParts(x, y *ir.Value) bool {
+	of := func(v *ir.Value) bool { return widened(v).Type.DType == lang.BF16 }
+	return x.Type.DType == lang.F32 && y.Type.DType == lang.F32 && of(x) != of(y)
+}
+
+// productOf16 reports a product of two numbers of 8 bits' precision at most, which bf16 has.
+func productOf16(v *ir.Value) bool {
 	return v.Def != nil && v.Def.Code == lang.OpMul && !slices.ContainsFunc(v.Def.Args, func(x *ir.Value) bool {
 		if x.Def == nil || x.Def.Code != lang.OpCast {
 			return true
