@@ -49,14 +49,18 @@ func (k *kernel) atomicOp(op *ir.Op) {
 			return
 		}
 	}
-	for r := range l.Regs() {
-		u.p = k.both(k.both(owner, k.mask(l, axes, r)), x.inside(r))
-		u.to = x.at(r)
-		u.x = regs[0][l.Project(r, values[0].Type.Axes)]
-		if len(values) == 2 {
-			u.y = regs[1][l.Project(r, values[1].Type.Axes)]
+	exists := func(r int) asm.Reg { return k.both(k.both(owner, k.mask(l, axes, r)), x.inside(r)) }
+	argument := func(i, r int) asm.Reg { return regs[i][l.Project(r, values[i].Type.Axes)] }
+	if counts(op) && len(axes) > 0 {
+		old = u.addsForWarp(l.Regs(), func(r int) (p, n asm.Reg, to address) { return exists(r), argument(0, r), x.at(r) })
+	} else {
+		for r := range l.Regs() {
+			u.p, u.to, u.x = exists(r), x.at(r), argument(0, r)
+			if len(values) == 2 {
+				u.y = argument(1, r)
+			}
+			old = append(old, u.emit())
 		}
-		old = append(old, u.emit())
 	}
 	if op.Order == lang.OrderAcquire || op.Order == lang.OrderAcqRel {
 		k.barrier() // what the block's other threads read comes after
