@@ -122,16 +122,22 @@ func (g *generator) overImage(e lang.DType) string {
 // shiftsOf adds up loads beside each other.
 func (g *generator) shiftsOf(e lang.DType) string {
 	var terms []string
+	most := ""
 	for range 2 + g.r.IntN(4) {
 		at, fill := g.place("j", fmt.Sprintf(" %s %d", pick(g.r, "+", "-"), g.r.IntN(6)), "N")
-		terms = append(terms, fmt.Sprintf("(x[i, %s]%s)", at, fill))
+		row := "i"
+		if g.chance(25) { // up to a row that differs from column to column
+			row = fmt.Sprintf(pick(g.r, "min(index(i) + %d, most[j])", "clamp(index(i) - %d, 0, most[j])", "max(index(i) - %d, most[j])"), g.r.IntN(3))
+			most, fill = ", most: i32[N]", " else "+pick(g.r, "0", "3")
+		}
+		terms = append(terms, fmt.Sprintf("(x[%s, %s]%s)", row, at, fill))
 	}
-	return fmt.Sprintf(`kernel k(shape: u8[N], x: %[1]s[M, N]) -> y: %[1]s[M, N]
+	return fmt.Sprintf(`kernel k(shape: u8[N], x: %[1]s[M, N]%[3]s) -> y: %[1]s[M, N]
     grid i in M by BM, j in N by BN
 {
     y[i, j] = %[2]s
 }
-`, e, strings.Join(terms, pick(g.r, " + ", " - ")))
+`, e, strings.Join(terms, pick(g.r, " + ", " - ")), most)
 }
 
 // fieldsOf loads fields of records by their numbers and stores some or all, in place or not.
