@@ -41,6 +41,8 @@ type kernel struct {
 	arena arena
 	// holds is a condition that holds for all elements in the code that is being emitted; nil for none.
 	holds *ir.Value
+	// guard is a condition of which the code asks whether it holds for all.
+	guard guarded
 	// looping are the loops whose bodies are being emitted, from the outermost on.
 	looping []*steps
 	// produced are the loops whose copies the producer does, producer is its code, behind which the label consume stands.

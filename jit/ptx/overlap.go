@@ -37,8 +37,10 @@ type overlapped struct {
 	next, turn asm.Reg
 	// ready are the operands of products that are ready to start.
 	ready map[*block.Product]*wgmmaOperands
-	// packed is what the last product multiplies in the last step of the loop, by instruction, at ending, where all phases start it.
-	packed       [][]asm.Reg
+	// packed is what the last product multiplies in the last step of the loop, by instruction, at ending, where steps start it.
+	packed [][]asm.Reg
+	// guards is the condition of a step of two phases that have one code; nil where there is none.
+	guards       func(a *asm.Builder, position asm.Reg) guarded
 	ending, over asm.Label
 }
 
@@ -53,7 +55,7 @@ func (k *kernel) forwardsOverlapped(op *ir.Op, stages *pipeline, carried [][]asm
 	if split {
 		end = a.Op(asm.B32, "sub.s32", hi, asm.Int(op.Axis.Extent-1))
 	}
-	phases := k.phasesOf(op, hi, end)
+	end, o.guards = oneRun(k.phasesOf(op, hi, end))
 	begin := a.Here()
 	nothing := a.Label()
 	a.If(a.Op(asm.Pred, "setp.ge.s32", position, hi)).Do("bra.uni", nothing)
@@ -66,28 +68,24 @@ func (k *kernel) forwardsOverlapped(op *ir.Op, stages *pipeline, carried [][]asm
 	}
 	begin = a.Begin()
 	k.pop()
-	for n, f := range phases {
-		top, done := a.Label(), a.Label()
-		k.enterSteps()
-		if n < len(phases)-1 || split {
-			a.If(a.Op(asm.Pred, "setp.ge.s32", position, f.end)).Do("bra.uni", done)
-		}
-		a.Place(top)
-		around := k.holds
-		if f.holds != nil {
-			k.holds = f.holds
-		}
-		again := func() { a.If(a.Op(asm.Pred, "setp.lt.s32", position, f.end)).Do("bra.uni", top) }
-		if n == len(phases)-1 && !split {
-			// Where there is a next step, it is of this phase. A way past it would lead from products that have begun to what reads their sums,
-			// and though it is never gone, the assembler would wait for each of them.
-			again = func() { a.Do("bra.uni", top) }
-		}
-		begin = o.emitStep(begin, true, again)
-		k.holds = around
-		a.Place(done)
-		k.leaveSteps()
+	top, done := a.Label(), a.Label()
+	k.enterSteps()
+	if split {
+		a.If(a.Op(asm.Pred, "setp.ge.s32", position, end)).Do("bra.uni", done)
 	}
+	a.Place(top)
+	again := func() {
+		if split {
+			a.If(a.Op(asm.Pred, "setp.lt.s32", position, end)).Do("bra.uni", top)
+			return
+		}
+		// Where there is a next step, it is here. A way past it would lead from products that have begun to what reads their sums,
+		// and though it is never gone, the assembler would wait for each of them.
+		a.Do("bra.uni", top)
+	}
+	begin = o.emitStep(begin, true, again)
+	a.Place(done)
+	k.leaveSteps()
 	if split {
 		k.enterSteps()
 		begin = o.emitStep(begin, false, nil)
@@ -192,6 +190,10 @@ func (o *overlapped) emitStep(begin asm.Point, full bool, again func()) asm.Poin
 		k.hold(p, k.Homes[p], o.carried[i])
 	}
 	k.enter(op.Axis, o.position, o.hi, full)
+	if o.guards != nil {
+		k.guard = o.guards(a, o.position)
+		defer func() { k.guard = guarded{} }()
+	}
 
 	for _, x := range o.Schedule.Step {
 		if x.Do != block.Compute {

@@ -112,6 +112,9 @@ func (k *kernel) elementwise(op *ir.Op, l layout.Layout) []asm.Reg {
 		}
 		return regs
 	}
+	if op.Code == lang.OpWhere && k.guard.holds != nil && op.Args[0] == k.guard.holds {
+		return k.chosenUnless(op, l)
+	}
 	if n := k.Remainder(op, l); n > 0 {
 		return k.remainders(op, l, n)
 	}
