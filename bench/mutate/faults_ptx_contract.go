@@ -176,7 +176,7 @@ var ptxContractFaults = []Fault{
 		Old: `{Do: StartCopies, Step: x.Ahead}`, New: `{Do: StartCopies, Step: x.Ahead - 1}`,
 		Note: "the stage of a step is filled with the step before's elements"},
 	{ID: "pipeline-inside-scalar", File: "jit/block/ahead.go", Class: "licm", First: "jit/conformance@emu TestConformance",
-		Old: `func(v *ir.Value) bool { return before(v) || ofStep(v, loop) }, before)`, New: `func(*ir.Value) bool { return true }, before)`,
+		Old: `scalar := func(v *ir.Value) bool { return before(v) || ofStep(v, loop) }`, New: `scalar := func(v *ir.Value) bool { return true }`,
 		Note: "loads run ahead though their address is computed in the loop"},
 	{ID: "pipeline-stage-address", File: ptx + "pipeline.go", Class: "address",
 		Old: `t.at += int(n) * size`, New: `t.at += int(min(n, 1)) * size`,
