@@ -555,7 +555,7 @@ func (p *Program) wgmmaFirst(c *Product, arg int) *ir.Axis {
 // an instruction multiplies together does not matter as long as they are the same of both operands. (wgmma reads the columns in their order.) Lanes that read at once then
 // have columns whose chunks of 16 bytes are permuted otherwise, so that no two read one bank.
 func (p *Program) takeRuns(c *Product) {
-	if !c.Op.Mixed() || c.Wgmma || c.aAcross || c.InShared(c.A).Bits() == 16 {
+	if !c.Op.Mixed() || c.Wgmma || c.aAcross || p.lieAsMultiplied(c) {
 		return
 	}
 	k, n := c.KBits, c.NBits
@@ -610,10 +610,15 @@ func (c *Product) Run() int {
 	return 4
 }
 
+// lieAsMultiplied reports rows of a product of two types that have 16 bits and an element for each position, as fragments have them.
+func (p *Program) lieAsMultiplied(c *Product) bool {
+	return c.InShared(c.A).Bits() == 16 && p.spansOf(c.Op, c.A, c.K[:1]) == nil
+}
+
 // findAcross finds which operands of bytes lie along their rows (or columns).
 func (p *Program) findAcross(c *Product) {
 	bytes := c.MMA.InRegister == 2
-	c.aAcross = (bytes || c.Op.Mixed() && c.InShared(c.A).Bits() <= 8) && liesAcross(c.Op, c.A, c.M)
+	c.aAcross = (bytes || c.Op.Mixed() && !p.lieAsMultiplied(c)) && liesAcross(c.Op, c.A, c.M)
 	c.bAcross = bytes && liesAcross(c.Op, c.B, c.N)
 }
 

@@ -182,6 +182,9 @@ func (m *merging) compute(v *ir.Value) *ir.Value {
 	case len(args) == 0, op.Code == lang.OpLoad && op.Tensor.ReadOnly(), row.Group == lang.GroupContract && op.Fn == nil, row.Group == lang.GroupReduce && len(op.Results) == 1:
 		again := *op
 		again.Args, again.Over, again.Checked, again.Results = args, m.axes(op.Over), slices.Clone(op.Checked), nil
+		if _, err := ir.Infer(&again); err != nil { // as where an accumulator would lack the axis
+			return nil
+		}
 		return m.Emit(&again)[0]
 	}
 	return nil

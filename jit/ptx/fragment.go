@@ -298,7 +298,7 @@ func (k *kernel) clear(t *sharedTile) {
 // matrices reads fragments by ldmatrix; nil when the tile does not lie as that needs.
 func (k *kernel) matrices(c *block.Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
 	switch {
-	case arg == c.A && c.Op.Mixed() && t.DType.Bits() == 16:
+	case arg == c.A && c.Op.Mixed() && t.DType.Bits() == 16 && t.Spans == nil:
 		return k.made16(c, t, k.byMatrices(c, arg, t))
 	case arg == c.A && c.Op.Mixed():
 		return k.loadMixed(c, t)
