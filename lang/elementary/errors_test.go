@@ -40,7 +40,7 @@ var functions = []function{
 	{lang.OpCosh, of1(elementary.Cosh), -710, 710, 2},
 	{lang.OpTanh, of1(elementary.Tanh), -30, 30, 2},
 	{lang.OpErf, of1(elementary.Erf), -6.5, 6.5, 0.75},
-	{lang.OpSigmoid, of1(elementary.Sigmoid), -700, 300, 2},
+	{lang.OpSigmoid, of1(elementary.Sigmoid), -744, 300, 2},
 	{lang.OpPow, elementary.Pow, 0, math.MaxFloat64, 0.8},
 	{lang.OpAtan2, elementary.Atan2, -math.MaxFloat64, math.MaxFloat64, 1.2},
 }

@@ -136,4 +136,9 @@ func Tanh(x float64) float64 {
 }
 
 // Sigmoid is 1 / (1 + e**-x).
-func Sigmoid(x float64) float64 { return 1 / (1 + Exp(-x)) }
+func Sigmoid(x float64) float64 {
+	if x < -700 { // where e**-x may be infinite and the result, which is e**x then, is not 0 yet
+		return Exp(x)
+	}
+	return 1 / (1 + Exp(-x))
+}
