@@ -308,7 +308,7 @@ var opTable = [numOps]OpRow{
 	OpMax:      {Name: "max", Spelling: "max", Group: GroupMath, Form: FormCall, Rule: RuleNumeric, Operands: two, Elementwise: true, Commutative: true, Associative: true, Doc: "the larger; NaN when either is NaN", CuTile: "ct.maximum"},
 	OpFma:      call("fma", GroupMath, RuleFloat, three, 0, "a * b + c, rounded once", ""),
 	OpExp:      call("exp", GroupMath, RuleFloat, one, 2, "e to the power a", "ct.exp").coarse(17),
-	OpExp2:     call("exp2", GroupMath, RuleFloat, one, 2, "2 to the power a", "ct.exp2").coarse(21),
+	OpExp2:     call("exp2", GroupMath, RuleFloat, one, 3, "2 to the power a", "ct.exp2").coarse(21),
 	OpExpm1:    call("expm1", GroupMath, RuleFloat, one, 2, "exp(a) - 1, accurate near 0", ""),
 	OpLog:      call("log", GroupMath, RuleFloat, one, 2, "natural logarithm", "ct.log"),
 	OpLog2:     call("log2", GroupMath, RuleFloat, one, 2, "logarithm to base 2", "ct.log2"),

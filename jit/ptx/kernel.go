@@ -121,6 +121,9 @@ func (k *kernel) push(begin asm.Point) {
 	k.scope = k.newScope()
 }
 
+// newScope is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (k *kernel) newScope() *scope {
 	return &scope{
 		parent: k.scope, values: map[*ir.Value][]held{}, axes: map[*ir.Axis]*axisState{},

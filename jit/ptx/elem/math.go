@@ -47,7 +47,7 @@ type flt struct {
 	*precision
 }
 
-// num is a constant, which flt rounds to its format. Like the four that are used most it is called, not copied to its callers: the binary is smaller.
+// num is a constant, which flt rounds to its format. Like those that are used most it is called, not copied to its callers: the binary is smaller.
 //
 //go:noinline
 func num(v float64) asm.Operand { return asm.Float64(v) }
@@ -88,8 +88,12 @@ func (m flt) mul(x, y asm.Operand) asm.Reg { return m.f("mul.rn", x, y) }
 func (m flt) fma(x, y, z asm.Operand) asm.Reg { return m.f("fma.rn", x, y, z) }
 
 func (m flt) div(x, y asm.Operand) asm.Reg { return m.f("div.rn", x, y) }
-func (m flt) abs(x asm.Operand) asm.Reg    { return m.f("abs", x) }
-func (m flt) neg(x asm.Operand) asm.Reg    { return m.f("neg", x) }
+
+//go:noinline
+func (m flt) abs(x asm.Operand) asm.Reg { return m.f("abs", x) }
+
+//go:noinline
+func (m flt) neg(x asm.Operand) asm.Reg { return m.f("neg", x) }
 
 // test compares: lt, le, gt, ge, eq are false with NaN, ltu, leu, gtu, geu, neu true; nan tests for one.
 func (m flt) test(cond string, x, y asm.Operand) asm.Reg {

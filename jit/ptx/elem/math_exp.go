@@ -40,7 +40,7 @@ func (m flt) expOf(x asm.Reg) asm.Reg {
 	return m.mul(m.Op(asm.F32, "ex2.approx.ftz.f32", m.fma(x, num(m.log2e[1]), m.fma(x, num(m.log2e[0]), m.neg(n)))), scale)
 }
 
-// exp2Of is 2^x: f64 0.94 ulp; f32 less than 1.5.
+// exp2Of is 2^x: f64 0.94 ulp; f32 2.04, of 2^24 numbers on an H200 (of what PTX promises of the instruction, 2^-22.5 of the value, 2.83 at most).
 func (m flt) exp2Of(x asm.Reg) asm.Reg {
 	if m.class == asm.F64 {
 		x = m.clamp(x, float64(-m.bias-60), float64(m.bias+2))
@@ -53,7 +53,7 @@ func (m flt) exp2Of(x asm.Reg) asm.Reg {
 }
 
 // wholePower is, of b^x in f32, where log2 of b is given, the whole number n next to x log2(b), kept from -126 to 127, and 2^n. The rest is left to the hardware's 2^f,
-// which is off by less than 1.5 ulp for f between -1 and 1. Further out f lies only where 2^n alone cannot be as small as the result; there the hardware
+// which was off by less than 1.5 ulp for f between -1 and 1 on an H100. Further out f lies only where 2^n alone cannot be as small as the result; there the hardware
 // alone would be off by 2.05 ulp (of all numbers, on an H100).
 func (m flt) wholePower(x asm.Reg, log2 float64) (n, power asm.Reg) {
 	const bias, span, magic = 127, 253, 0x1.8p23 // whole numbers at magic have their bits at the low end
