@@ -76,6 +76,15 @@ kernel each(x: bf16[M, K], w: bf16[N, K]) -> y: f32[M, N]
     let v = x[i, k] as f32
     let r = sum(v * v, over k)
     y[i, j] = dot((x[i, l] as f32 - max(r, 0) * 0) as bf16, w[j, l])
+}
+
+kernel again(x: bf16[M, K], w: bf16[N, K]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    axis k in K
+    let v = x[i, k] as f32
+    let r = sum(v * v, over k)
+    y[i, j] = dot((v - max(r, 0) * 0) as bf16, w[j, k])
 }`
 	run := func(device, kernel string, args Args) []float64 {
 		d, err := OpenDevice(device)
@@ -95,6 +104,7 @@ kernel each(x: bf16[M, K], w: bf16[N, K]) -> y: f32[M, N]
 		{"first", Args{"BM": 64, "BN": 256, "BL": 64, "k": 64, "warps": 4, "stages": 3, "split": 4}},
 		{"each", Args{"BM": 64, "BN": 64, "k": 64, "l": 64, "warps": 4, "stages": 3, "split": 2}},
 		{"each", Args{"BM": 64, "BN": 256, "k": 64, "l": 64, "warps": 4, "stages": 3, "split": 2}},
+		{"again", Args{"BM": 64, "BN": 256, "k": 64, "warps": 4, "stages": 3, "split": 2}},
 	} {
 		args := Args{"x": counting(lang.BF16, 70, 640), "w": counting(lang.BF16, 264, 640)}
 		want := run("cpu", c.kernel, args)
