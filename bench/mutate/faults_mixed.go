@@ -154,6 +154,6 @@ var mixedFaults = []Fault{
 		Old: `return guarded{first.holds, a.Op(asm.Pred, "setp.lt.s32", position, first.end)}`, New: `return guarded{first.holds, a.Op(asm.Pred, "setp.ge.s32", position, first.end)}`,
 		Note: "steps go around the mask where it matters"},
 	{ID: "pow-low", File: "jit/ptx/elem/math_pow.go", Class: "arithmetic", First: "jit/ptx/elem TestMathOfTwo",
-		Old: `q := m.fma(lo, y, m.fma(hi, y, m.neg(p)))`, New: `q := m.fma(hi, y, m.neg(p))`,
+		Old: `q := m.fma(lo, y, m.fma(hi, y, m.neg(p)))`, New: `q := m.fma(m.mul(lo, num(0.0)), y, m.fma(hi, y, m.neg(p)))`,
 		Note: "the logarithm of a power is one number, not two"},
 }
