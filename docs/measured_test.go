@@ -54,7 +54,7 @@ func measuredErrors() string {
 In units in the last place of each type: what the table promises in f32, and the largest error that
 ` + "`go test ./jit -run Ulp -ulp.full`" + ` found. It tries 2^24 arguments of f32 spread evenly over all patterns of bits (2^22
 pairs or triples), every f16 and bf16, and 2^15 of f64 against values with 180 bits. 0.50 is correctly rounded.
-The H200's figures are of commit 0e02a3ee. (The hardware's power of 2, by which exp2 of f32 goes, had been seen off by less than 1.5 of numbers from -1 to 1, and PTX promises 2.83: the bound is 3.) Functions whose
+The H200's figures are of commit 0e02a3ee. (The hardware's power of 2, by which exp2 of f32 goes, had been seen off by less than 1.5 of numbers from -1 to 1; 2.03 was found since, and the bound is 3.) Functions whose
 results are rounded to 16 bits may be less exact than here: see [Numbers](language.md#numbers).
 `)
 	b.WriteString("\n| function | bound |")

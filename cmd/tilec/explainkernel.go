@@ -127,7 +127,7 @@ func widerFactors(f *ir.Func) (said []string) {
 			return true
 		}
 		if op.InParts() {
-			said = append(said, "a factor of f32 beside one of bf16 is multiplied in two parts: `dot(v as bf16, w)` rounds it to bf16 first, and takes half as long")
+			said = append(said, "a factor of f32 beside one of bf16 is multiplied in two parts: `dot(v as bf16, w)` rounds it to bf16 first, and has half the instructions of the tensor cores")
 			return true
 		}
 		for _, x := range op.Args[:2] {

@@ -9,7 +9,7 @@ import (
 
 // This file finds, in loops, comparisons of positions that hold throughout the first steps, as those of a causal mask do until the
 // diagonal, or throughout the last ones, as where the queries go by that see some keys: these steps have code of their own, without the
-// comparison and the choices that it makes.
+// comparison and the choices that it makes, or go around these in the code of all steps, where two products overlap.
 
 // Phase is the first steps of a loop, or the last, in which a comparison holds for all elements.
 type Phase struct {

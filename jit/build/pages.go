@@ -39,8 +39,8 @@ func mergeParts(f *ir.Func) {
 
 // merging goes through the positions of an axis that each step of a loop over numbers has whole.
 type merging struct {
-	// loop is the loop as it was, number that of its step.
 	*ir.Builder
+	// loop is the loop as it was, number that of its step.
 	loop   *ir.Op
 	number *ir.Value
 	// part is the axis, all that of the positions of all steps, at a position of that.
@@ -64,9 +64,11 @@ func positionsOfParts(b *ir.Builder, op *ir.Op) *ir.Op {
 			part = inner.Over[0]
 		}
 	}
-	most, known := mostNumber(op.Args[1])
+	first, known := ir.KnownInt(op.Args[0])
+	most, bounded := op.MostPositions()
+	most += first
 	carries := func(v *ir.Value) bool { return v.Type.Has(part) }
-	if part == nil || slices.ContainsFunc(body.Params, carries) || part.Kind != ir.Whole || part.Lo != 0 || part.Len < 2 || part.Split > 1 || !known || most < 1 || most > math.MaxInt32/part.Len {
+	if part == nil || slices.ContainsFunc(body.Params, carries) || part.Kind != ir.Whole || part.Lo != 0 || part.Len < 2 || !known || first < 0 || !bounded || most < 1 || most > math.MaxInt32/part.Len {
 		return nil
 	}
 	name := number.Name
@@ -110,30 +112,6 @@ func positionsOfParts(b *ir.Builder, op *ir.Op) *ir.Op {
 	}
 	b.Block.Ops = append(append(b.Block.Ops, outside.Ops...), loop)
 	return loop
-}
-
-// knownNumber is an integer that is a constant, or the size of a dimension that is known.
-func knownNumber(v *ir.Value) (int64, bool) {
-	if v.Def != nil && v.Def.Code == lang.OpSize && v.Def.Dim.Known() {
-		return v.Def.Dim.Value, true
-	}
-	c, ok := v.IsConst()
-	return c.Int, ok
-}
-
-// mostNumber is what a bound of a loop is at most, where that is known.
-func mostNumber(v *ir.Value) (int64, bool) {
-	if n, ok := knownNumber(v); ok {
-		return n, true
-	}
-	if v.Def != nil && v.Def.Code == lang.OpMin {
-		for _, x := range v.Def.Args {
-			if n, ok := knownNumber(x); ok {
-				return n, true
-			}
-		}
-	}
-	return 0, false
 }
 
 // value is what stands for a value of the loop, or from outside, at the positions of all parts; nil where that is not to be had.
@@ -210,7 +188,7 @@ func (m *merging) wholePosition(op *ir.Op) bool {
 			continue
 		}
 		for k, y := range begin.Args {
-			if n, ok := knownNumber(begin.Args[1-k]); ok && y == m.number && n == m.part.Len {
+			if n, ok := ir.KnownInt(begin.Args[1-k]); ok && y == m.number && n == m.part.Len {
 				return true
 			}
 		}

@@ -26,11 +26,11 @@ func TestTopics(t *testing.T) {
 	}{
 		Views: {"access view", 70}, Parts: {"formula of several parts", 90}, Splits: {"attribute split", 100},
 		Generics: {"attribute generic", 100}, Graphs: {"graph for", 30}, Chains: {"graph slice", 20},
-		Steps: {"graph call", 90}, Products: {"pin persist", 40}, Attention: {"pin overlap", 40}, Rows: {"pin kept", 50}, Ranges: {"axis grid ranges", 25}, Windows: {"access load computed else", 80}, Neighbours: {"pin extent", 90},
+		Steps: {"graph call", 90}, Products: {"pin persist", 50}, Attention: {"pin overlap", 40}, Rows: {"pin kept", 50}, Ranges: {"axis grid ranges", 25}, Windows: {"access load computed else", 80}, Neighbours: {"pin extent", 90},
 	}
 	for _, topic := range Topics() {
 		count := 20 / sweep.OneIn(2)
-		if topic == Steps || topic == Products || topic == Attention { // a program takes a second
+		if topic == Steps || topic == Attention { // a program takes a second
 			count = 20 / sweep.OneIn(4)
 		}
 		for _, device := range []backend.Device{cpu.Open(), emulator} {

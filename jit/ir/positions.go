@@ -38,3 +38,12 @@ func distance(lo, hi *Value) (n int64, known bool) {
 	}
 	return n, known
 }
+
+// KnownInt is an integer that is a constant, or the size of a dimension that is known.
+func KnownInt(v *Value) (int64, bool) {
+	if v.Def != nil && v.Def.Code == lang.OpSize && v.Def.Dim.Known() {
+		return v.Def.Dim.Value, true
+	}
+	c, ok := v.IsConst()
+	return c.Int, ok
+}

@@ -224,8 +224,8 @@ func contraction(f *ir.Func, loop *ir.Op) ([]*ir.Op, *ir.Value) {
 		return nil, nil
 	}
 	k := loop.Axis
-	lo, okLo := knownInt(loop.Args[0])
-	hi, okHi := knownInt(loop.Args[1])
+	lo, okLo := ir.KnownInt(loop.Args[0])
+	hi, okHi := ir.KnownInt(loop.Args[1])
 	if !okLo || !okHi || lo < 0 || lo >= hi || hi > k.Dim.Value {
 		return nil, nil
 	}
@@ -259,13 +259,4 @@ func contraction(f *ir.Func, loop *ir.Op) ([]*ir.Op, *ir.Value) {
 		result.Name = loop.Results[0].Name
 	}
 	return body.Ops, result
-}
-
-// knownInt is an integer that is the same at every launch.
-func knownInt(v *ir.Value) (int64, bool) {
-	if v.Def != nil && v.Def.Code == lang.OpSize && v.Def.Dim.Known() {
-		return v.Def.Dim.Value, true
-	}
-	c, ok := v.IsConst()
-	return c.Int, ok
 }

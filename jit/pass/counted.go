@@ -109,13 +109,13 @@ func countedTo(f *ir.Func, loop *ir.Op) *ir.Dim {
 		return nil
 	}
 	body, hi := loop.Blocks[0], loop.Args[1]
-	if lo, ok := knownInt(loop.Args[0]); !ok || lo < 0 || !slices.ContainsFunc(body.Ops, func(op *ir.Op) bool { return loadsFor(op, body.Params[0]) }) {
+	if lo, ok := ir.KnownInt(loop.Args[0]); !ok || lo < 0 || !slices.ContainsFunc(body.Ops, func(op *ir.Op) bool { return loadsFor(op, body.Params[0]) }) {
 		return nil
 	}
 	var dim *ir.Dim
 	if hi.Def != nil && hi.Def.Code == lang.OpSize {
 		dim = hi.Def.Dim
-	} else if n, ok := knownInt(hi); ok && n > 0 {
+	} else if n, ok := ir.KnownInt(hi); ok && n > 0 {
 		dim = f.ConstDim(n)
 	}
 	if dim == nil || !body.Params[0].Type.Same(ir.Scalar((&ir.Axis{Dim: dim}).Counts())) {

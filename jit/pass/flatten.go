@@ -141,8 +141,8 @@ func nestOf(op *ir.Op) *nest {
 		if !isLoop(op) || op.Axis == nil || op.Axis.Scalar || op.Axis.Kind != ir.Loop || op.Axis.Split > 1 || op.Reverse || op.Axis.Counts() != lang.I32 {
 			return nil
 		}
-		lo, okLo := knownInt(op.Args[0])
-		hi, okHi := knownInt(op.Args[1])
+		lo, okLo := ir.KnownInt(op.Args[0])
+		hi, okHi := ir.KnownInt(op.Args[1])
 		step := op.Axis.Extent
 		if !okLo || !okHi || lo != 0 || hi <= 0 || step <= 0 || hi%step != 0 || !op.Axis.Dim.Known() || hi > op.Axis.Dim.Value {
 			return nil

@@ -12,7 +12,7 @@ import (
 // reads.
 //
 // A number of f32 that is multiplied with one of bf16, as weights are by their scales and rows by the gains of a norm first, is the sum of two of bf16, or off from it by 2^-17 at most: both are multiplied, each with the
-// instructions of bf16, rather than one with those of f32, which round it to 2^-11 and take twice as long. A product of two numbers of bf16 is such a sum exactly.
+// instructions of bf16, rather than one with those of f32, which round it to 2^-11 and have half the rate, or a quarter where warps multiply by themselves, as they do what threads make. A product of two numbers of bf16 is such a sum exactly.
 //
 // Where one contraction takes what another gives, as in attention, which operand plays the rows is not ours to say: such kernels stay.
 var mix = Pass{

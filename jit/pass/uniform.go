@@ -85,7 +85,7 @@ func inWholeParts(f *ir.Func) map[*ir.Axis]bool {
 	}
 	f.Walk(func(op *ir.Op) bool {
 		if isLoop(op) && op.Axis != nil && whole[op.Axis] {
-			lo, ok := knownInt(op.Args[0])
+			lo, ok := ir.KnownInt(op.Args[0])
 			multiplies := slices.ContainsFunc(op.Blocks[0].Ops, func(x *ir.Op) bool { return x.Code.Row().Group == lang.GroupContract })
 			whole[op.Axis] = ok && lo%op.Axis.Extent == 0 && multiplies
 		}

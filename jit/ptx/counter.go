@@ -23,7 +23,7 @@ func counts(op *ir.Op) bool {
 	return true
 }
 
-// addsForWarp emits such an addition; exists says which of a thread's elements are added, by register.
+// addsForWarp emits such an addition; at gives of each of a thread's elements whether it is added, what is, and where.
 func (u *atomicUpdate) addsForWarp(n int, at func(r int) (exists, x asm.Reg, to address)) []asm.Reg {
 	a := u.a
 	var total, any, where asm.Reg
