@@ -207,17 +207,13 @@ func (k *Kernels) bind(w Workload, p Pins) (*bound, error) {
 
 // time adds runs of about the given time.
 func (b *bound) time(k *Kernels, budget time.Duration) error {
-	work := func() error {
-		_, err := b.program.Run(b.args)
-		return err
-	}
 	n := 1
 	if len(b.times) > 0 {
 		n = k.runs(budget, median(b.times))
 	}
-	times, err := jit.Measure(k.compiler.Device, n, k.flush, work)
+	times, err := b.program.Measure(b.args, n, k.flush)
 	if len(b.times) == 0 && err == nil { // the first was to know how long it takes
-		times, err = jit.Measure(k.compiler.Device, k.runs(budget, median(times)), k.flush, work)
+		times, err = b.program.Measure(b.args, k.runs(budget, median(times)), k.flush)
 	}
 	b.times = append(b.times, times...)
 	return err

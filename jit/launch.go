@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"tilec/jit/backend"
 	"tilec/jit/misuse"
@@ -165,6 +166,17 @@ func (l *Launch) run(ctx context.Context, call string) (err error) {
 	}
 	l.results, err = l.Program.RunContext(ctx, l.args)
 	return err
+}
+
+// Measure gives how long the device took for each of n runs, by its own clock on a GPU; the memory flush, if any, is overwritten before
+// each. The function runs once more, before.
+func (l *Launch) Measure(n int, flush *Memory) (times []time.Duration, err error) {
+	defer l.lock()()
+	if err := l.usable("Measure"); err != nil {
+		return nil, err
+	}
+	times, err = l.Program.Measure(l.args, n, flush)
+	return times, err
 }
 
 // Tensor is an output or a tensor parameter, or a part of one

@@ -184,12 +184,12 @@ func timeCandidate(d jit.Device, f *jit.Function, args jit.Args, budget time.Dur
 		defer d.Free(flush)
 	}
 	const fewest, most = 5, 200
-	warm, err := jit.Measure(d, fewest, flush, launch.Run)
+	warm, err := launch.Measure(fewest, flush)
 	if err != nil {
 		return 0, err
 	}
 	n := int(min(max(budget/max(slices.Min(warm), time.Microsecond), fewest), most))
-	times, err := jit.Measure(d, n, flush, launch.Run)
+	times, err := launch.Measure(n, flush)
 	if err != nil {
 		return 0, err
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"tilec/jit/block"
 	"tilec/jit/cache"
@@ -95,11 +94,19 @@ func emitPTX(f *ir.Func, p *plan.Plan, t target.Machine, store *cache.Cache) (*p
 	if store == nil {
 		return ptx.Compile(f, p, t)
 	}
-	key := cache.NewKey("ptx").Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("resident", strconv.Itoa(p.Resident)).Add("ir", f.String()).Add("lines", sourceLines(f)).Sum()
+	settings := *p
+	settings.Why = nil
+	decided, err := json.Marshal(settings)
+	if err != nil {
+		return nil, err
+	}
+	key := cache.NewKey("ptx").Add("target", fmt.Sprintf("%+v", t)).AddBytes("plan", decided).Add("ir", f.String()).Add("lines", sourceLines(f)).Sum()
 	var kept storedModule
 	if data, ok := store.Get(key); ok && json.Unmarshal(data, &kept) == nil {
-		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Cluster: kept.Cluster, Scratch: f.ScratchBytes(),
-			Split: kept.Split, ForOne: kept.ForOne, Most: kept.Most, Buffers: kept.Buffers, Hinted: kept.hinted(f), Grid: f.Grid(), Params: f.Params(), Maps: kept.tensorMaps(f)}, nil
+		m := &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Cluster: kept.Cluster,
+			Split: kept.Split, ForOne: kept.ForOne, Most: kept.Most, Buffers: kept.Buffers, Hinted: kept.hinted(f), Maps: kept.tensorMaps(f)}
+		m.Of(f, p.Once)
+		return m, nil
 	}
 	m, err := ptx.Compile(f, p, t)
 	if err != nil {

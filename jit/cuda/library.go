@@ -65,6 +65,7 @@ const (
 	cuEventCreate
 	cuEventDestroy
 	cuEventRecord
+	cuEventRecordWithFlags
 	cuEventSynchronize
 	cuEventElapsedTime
 	cuLaunchKernel
@@ -133,6 +134,7 @@ var symbolNames = [numSymbols]string{
 	cuEventCreate:                               "cuEventCreate",
 	cuEventDestroy:                              "cuEventDestroy_v2",
 	cuEventRecord:                               "cuEventRecord",
+	cuEventRecordWithFlags:                      "cuEventRecordWithFlags",
 	cuEventSynchronize:                          "cuEventSynchronize",
 	cuEventElapsedTime:                          "cuEventElapsedTime",
 	cuLaunchKernel:                              "cuLaunchKernel",

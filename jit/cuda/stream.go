@@ -71,6 +71,19 @@ func (s *Stream) Record(e *Event) error {
 	return s.ctx.driver.bind.record(e.handle, s.handle)
 }
 
+// recordExternal has an event in a stream that is being captured happen in the graph's runs.
+const recordExternal = 1
+
+// RecordInGraph puts an event in a stream that is being captured: it happens in each run of the graph, and [Event.Since] gives the time
+// between two of the last run.
+func (s *Stream) RecordInGraph(e *Event) error {
+	if err := s.ctx.enter(); err != nil {
+		return err
+	}
+	defer s.ctx.leave()
+	return s.ctx.driver.lib.do(cuEventRecordWithFlags, uintptr(e.handle), uintptr(s.handle), recordExternal)
+}
+
 // An Event is a point in a stream.
 type Event struct {
 	ctx    *Context

@@ -218,16 +218,23 @@ func (k *kernel) argument(p ir.Param) asm.Reg {
 	return k.a.Op(c, "ld.param"+x.Type, asm.At(x.Name))
 }
 
+// Of sets what a module has of its kernel and of its plan, which names the tensors that the launch reads once: a module whose code was kept
+// has that anew.
+func (m *Module) Of(f *ir.Func, once []string) {
+	m.Scratch, m.Grid, m.Params = f.ScratchBytes(), f.Grid(), f.Params()
+	for _, name := range once {
+		m.Once = append(m.Once, f.Tensor(name))
+	}
+}
+
 // module prints what was lowered.
 func (k *kernel) module() *Module {
 	m := &Module{
 		Entry: identifier(k.Func.Name), Threads: k.Threads(), Shared: k.arena.Peak,
-		Cluster: k.ClusterSize(), Split: k.Split, ForOne: k.ForOne(), Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.Func.ScratchBytes(),
-		Grid: k.Func.Grid(), Params: k.Func.Params(), Maps: k.Maps,
+		Cluster: k.ClusterSize(), Split: k.Split, ForOne: k.ForOne(), Buffers: k.arena.names, Hinted: k.hinted,
+		Maps: k.Maps,
 	}
-	for _, name := range k.Once {
-		m.Once = append(m.Once, k.Func.Tensor(name))
-	}
+	m.Of(k.Func, k.Once)
 	text := asm.Kernel{
 		About: []string{k.Func.Name, k.from}, Target: k.Target.Name, Name: m.Entry,
 		Threads: m.Threads, Occupancy: k.Occupancy, Cluster: m.Cluster,

@@ -261,16 +261,8 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 		}
 		return q.RunContext(ctx, args)
 	}
-	var tensors []*tensor.Tensor
-	scalars := p.scratch[:0]
-	for _, a := range args {
-		tensors, scalars = a.Leaves(tensors, scalars)
-	}
-	p.scratch = scalars
-	if err := p.accept(tensors, scalars); err != nil {
-		return nil, err
-	}
-	if err := p.arena.Reserve(p.device, p.bound.Name, p.scratchBytes, p.tempBytes); err != nil { // another program's growth may have failed, or it was closed
+	tensors, scalars, err := p.leaves(args)
+	if err != nil {
 		return nil, err
 	}
 	if err := p.clearTimes(); err != nil {
@@ -288,6 +280,22 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 		out[i] = tensor.TensorValue(p.tensor(&p.bound.Outputs[i], tensors))
 	}
 	return out, nil
+}
+
+// leaves are the tensors and scalars in arguments, which the program accepts, and its arena has memory.
+func (p *Program) leaves(args []tensor.Value) (tensors []*tensor.Tensor, scalars []lang.Literal, err error) {
+	scalars = p.scratch[:0]
+	for _, a := range args {
+		tensors, scalars = a.Leaves(tensors, scalars)
+	}
+	p.scratch = scalars
+	if err := p.accept(tensors, scalars); err != nil {
+		return nil, nil, err
+	}
+	if err := p.arena.Reserve(p.device, p.bound.Name, p.scratchBytes, p.tempBytes); err != nil { // another program's growth may have failed, or it was closed
+		return nil, nil, err
+	}
+	return tensors, scalars, nil
 }
 
 // launchAll starts the launches in order.

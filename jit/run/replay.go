@@ -90,16 +90,27 @@ func (p *Program) replay(ctx context.Context, tensors []*tensor.Tensor, scalars 
 // record records the launches of a run; where they cannot be, the log says why, and they will not be tried again.
 func (p *Program) record(r backend.Recorder, tensors []*tensor.Tensor, scalars []lang.Literal) (bool, error) {
 	p.recorded.forget()
-	refuse := func(format string, args ...any) (bool, error) {
-		p.recorded.refused = true
-		p.compiler.Logs.Line(log.Launch, "%s is not recorded, and costs the host each launch: %s", p.bound.Name, fmt.Sprintf(format, args...))
-		return false, nil
+	tasks, refusal, err := p.tasks(tensors, scalars)
+	if err != nil {
+		return false, err
 	}
-	var tasks []backend.Task
+	if refusal == "" {
+		if p.recorded.recording, err = r.Record(tasks); err == nil {
+			return true, nil
+		}
+		refusal = err.Error()
+	}
+	p.recorded.refused = true
+	p.compiler.Logs.Line(log.Launch, "%s is not recorded, and costs the host each launch: %s", p.bound.Name, refusal)
+	return false, nil
+}
+
+// tasks are the launches of a run as data, and what is done between them; refusal says why they cannot be.
+func (p *Program) tasks(tensors []*tensor.Tensor, scalars []lang.Literal) (tasks []backend.Task, refusal string, err error) {
 	for i := range p.steps {
 		s := &p.steps[i]
 		if s.debug != nil {
-			return refuse("%s prints or asserts, which the host looks at after each launch", s.Spec.Kernel.Name)
+			return nil, fmt.Sprintf("%s prints or asserts, which the host looks at after each launch", s.Spec.Kernel.Name), nil
 		}
 		tasks = append(tasks, p.prepared(i)...)
 		if s.empty {
@@ -108,24 +119,19 @@ func (p *Program) record(r backend.Recorder, tensors []*tensor.Tensor, scalars [
 		if s.ranged {
 			empty, err := s.ranges(s.scalarsOf(scalars))
 			if err != nil {
-				return false, err
+				return nil, "", err
 			}
 			if empty {
 				continue
 			}
 		}
 		if err := s.begin(p.device, scalars); err != nil {
-			return false, err
+			return nil, "", err
 		}
 		p.arguments(s, tensors, scalars)
 		tasks = append(tasks, backend.Task{Exe: s.compiled.Exe, Args: slices.Clone(s.args), Dependent: s.compiled.Func.Dependent})
 	}
-	recording, err := r.Record(tasks)
-	if err != nil {
-		return refuse("%v", err)
-	}
-	p.recorded.recording = recording
-	return true, nil
+	return tasks, "", nil
 }
 
 // forget gives the recording back.
