@@ -521,8 +521,16 @@ var misuses = []wrongUse{
 	{"Program.Close", "nil", func(*world) error { (*jit.Program)(nil).Close(); new(jit.Program).Close(); return nil }, nil},
 	{"Program.Outputs", "nil", func(*world) error { return none(int64(len((*jit.Program)(nil).Outputs()))) }, nil},
 	{"Program.Plans", "nil", func(*world) error { return none(int64(len((*jit.Program)(nil).Plans()))) }, nil},
+	{"Program.Measure", "nil", func(*world) error { return second((*jit.Program)(nil).Measure(nil, 1, nil)) }, jit.ErrUnset},
+	{"Program.Measure", "no arguments", func(w *world) error { return second(w.program.Measure(nil, 1, nil)) }, jit.ErrMismatch},
+	{"Program.Measure", "a negative count", func(w *world) error {
+		return second(w.program.Measure([]jit.Value{jit.TensorValue(w.x)}, -1, nil))
+	}, jit.ErrRange},
 
 	// Launches.
+	{"Launch.Measure", "nil", func(*world) error { return second((*jit.Launch)(nil).Measure(1, nil)) }, jit.ErrUnset},
+	{"Launch.Measure", "closed", func(w *world) error { w.launch.Close(); return second(w.launch.Measure(1, nil)) }, jit.ErrClosed},
+	{"Launch.Measure", "memory that is none", func(w *world) error { return second(w.launch.Measure(1, &jit.Memory{Size: 9})) }, jit.ErrUnset},
 	{"Launch.Run", "nil", func(*world) error { return (*jit.Launch)(nil).Run() }, jit.ErrUnset},
 	{"Launch.Run", "zero", func(*world) error { return new(jit.Launch).Run() }, jit.ErrUnset},
 	{"Launch.RunContext", "nil", func(*world) error { return (*jit.Launch)(nil).RunContext(context.Background()) }, jit.ErrUnset},

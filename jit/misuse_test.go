@@ -100,6 +100,7 @@ func TestMisuses(t *testing.T) {
 		wrongUse{"NewMailbox", "no room", func(w *world) error { return second(jit.NewMailbox(w.device, 4, 0)) }, jit.ErrRange},
 		wrongUse{"NewMailbox", "copies of nothing", func(w *world) error { return second(jit.NewMailbox(w.device, -4, 4)) }, jit.ErrRange},
 		wrongUse{"GPU.NewMailbox", "zero", func(*world) error { return second(new(jit.GPU).NewMailbox(4, 4)) }, jit.ErrUnset},
+		wrongUse{"GPU.TimeTasks", "zero", func(*world) error { return second(new(jit.GPU).TimeTasks(1, nil, nil)) }, jit.ErrUnset},
 		wrongUse{"GPU.Record", "nil", func(*world) error { return second((*jit.GPU)(nil).Record(nil)) }, jit.ErrUnset})
 	all = append(all, wrongUse{"GPU.Retarget", "zero", func(*world) error { return new(jit.GPU).Retarget("sm_80") }, jit.ErrUnset})
 	for _, device := range misuseDevices() {
@@ -132,7 +133,7 @@ func TestMisuses(t *testing.T) {
 
 // Every exported function and method has its misuses in the table.
 func TestEveryFunctionHasItsMisuses(t *testing.T) {
-	tested := map[string]bool{"GPU.Retarget": true, "GPU.Record": true, "GPU.NewMailbox": true, "NewMailbox": true, "Emulator.Record": true}
+	tested := map[string]bool{"GPU.Retarget": true, "GPU.Record": true, "GPU.TimeTasks": true, "GPU.NewMailbox": true, "NewMailbox": true, "Emulator.Record": true}
 	for _, m := range slices.Concat(misuses, accessMisuses(), deviceMisuses("", nil, nil)) {
 		tested[m.of] = true
 	}

@@ -64,6 +64,9 @@ func (d *Device) queueAll(stream *cuda.Stream, tasks []backend.Task) error {
 // n times.
 func (d *Device) TimeTasks(n int, flush *backend.Memory, tasks []backend.Task) (times []time.Duration, err error) {
 	const call = "GPU.TimeTasks"
+	if err := backend.Usable(d, call); err != nil {
+		return nil, err
+	}
 	stream, err := d.ctx.NewStream()
 	if err != nil {
 		return nil, d.meanwhile(call, err)
