@@ -71,6 +71,9 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 	if len(m.sorts()) > 0 || m.hasLongRows() || m.reducesColumns() { // long rows, and long columns by whole lines, spread over more registers
 		threads = append(threads, 16)
 	}
+	if m.short != nil {
+		threads = append(threads, 2)
+	}
 	if len(m.ranged) > 0 && !m.contracts { // a short range is not enough for many warps
 		threads = append([]int{1, 2}, threads...)
 	}

@@ -438,14 +438,18 @@ func (c at) gpu() (*estimate, *violation) {
 	}
 	e.issue += ops/(full*t.Lanes*t.Clock)/min(1, warps/c.busyWarps()) + float64(float64(e.blocks)*t.DispatchTime)
 	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
-	if most > manyElements && !wide {
-		cost := longCode
-		if c.orders() {
-			cost = longOrder
-		}
-		busy *= 1 + float64(cost*float64(most-manyElements))
+	limit, cost := int64(manyElements), longCode
+	switch {
+	case c.orders():
+		cost = longOrder
+	case c.short != nil && !c.longFunctions():
+		limit = manyOfRows
+	}
+	if most > limit && !wide {
+		busy *= 1 + float64(cost*float64(most-limit))
 	}
 	busy = float64(busy * c.narrowRecords())
+	busy = float64(busy * c.shortRows(moved.dram))
 	if c.busyWarps() == enoughWithWindows {
 		busy += float64(besideWindowed * e.l2)
 	}
@@ -603,7 +607,7 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 		if _, windowed := c.windowElements(tile{axes: s.axes}); windowed {
 			continue
 		}
-		most = max(most, c.count(tile{axes: s.axes}, true)/c.threads())
+		most = max(most, c.count(tile{axes: s.axes}, c.short == nil)/c.threads())
 	}
 	return ops, most
 }

@@ -85,6 +85,8 @@ type model struct {
 	stencils map[*ir.Op]*stencil
 	// neighbours are, by load, those that take elements of its tensor at places computed of the same axes, itself included.
 	neighbours map[*ir.Op]int
+	// short is the rows that are reduced whole, where they are short; nil where there are none.
+	short *short
 	// misaligned are the tensors whose rows no box can copy: see misalignedOf.
 	misaligned map[*ir.Tensor]int64
 	// wgmma is what is asked of products: see Plan.Wgmma.
@@ -197,6 +199,7 @@ func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 			m.streamable[i] = m.stream(i) || f.Spill // what cannot be computed again is kept
 		}
 	}
+	m.short = m.findShort()
 	return m
 }
 
