@@ -175,7 +175,7 @@ func scalarRange(v *ir.Value) (lo, hi int64) {
 	case lang.OpConst:
 		return op.Const.Int, op.Const.Int
 	case lang.OpStart:
-		if d := op.Axis.Dim; op.Axis.Kind == ir.Loop && d.Known() {
+		if d := op.Axis.Dim; op.Axis.Kind != ir.Whole && op.Axis.Ranges == nil && d.Known() {
 			return 0, d.Value
 		}
 	case lang.OpMod:

@@ -488,7 +488,7 @@ func (p *Program) fitsWgmma(c *Product) bool {
 	if p.Wgmma == WgmmaNever || !p.Target.Has(target.Wgmma) || c.MMA.Sum == lang.F64 || c.MMA.Widened || c.Element(0) != c.Op.Args[0].Type.DType {
 		return false
 	}
-	if len(c.M) == 0 || len(c.N) == 0 || !alone(c.K) || Volume(c.Batch) > 1 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
+	if len(c.M) == 0 || len(c.N) == 0 || !alone(c.K) && !p.depthAcross(c) || Volume(c.Batch) > 1 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
 		return false
 	}
 	n, depth := Volume(c.N), c.K[0]
@@ -521,6 +521,13 @@ func (p *Program) fitsWgmma(c *Product) bool {
 		return deep && (columns <= 32 || columns%16 == 0) && (p.wgmmaFirst(c, c.A) == depth || liesAcross(c.Op, c.A, c.M))
 	}
 	return deep || panel(columns)
+}
+
+// depthAcross reports a product of 16 bits over several axes that are not contiguous in either operand: in shared memory their positions are rows, one behind the other, the first axis the
+// fastest, whatever the axis is.
+func (p *Program) depthAcross(c *Product) bool {
+	return c.MMA.InRegister == 1 && !c.Op.Mixed() && len(c.K) > 0 &&
+		!slices.Contains(c.K, p.wgmmaFirst(c, c.A)) && !slices.Contains(c.K, p.wgmmaFirst(c, c.B))
 }
 
 // besideWide reports a product whose rows are loaded for another one too, which has columns enough: then both read the one tile that wgmma wants.

@@ -98,7 +98,7 @@ func Relayouts(f *ir.Func) []Relayout {
 			return true
 		}
 		depth := depthOf(op)
-		if depth == nil {
+		if depth == nil || across(op) {
 			return true
 		}
 		for _, v := range op.Args[:2] {
@@ -111,6 +111,14 @@ func Relayouts(f *ir.Func) []Relayout {
 		return true
 	})
 	return found
+}
+
+// across reports a product of 16 bits of which neither operand is contiguous along the depth: wgmma takes both as they lie, whatever axes the depth has.
+func across(op *ir.Op) bool {
+	return !slices.ContainsFunc(op.Args[:2], func(v *ir.Value) bool {
+		a := Contiguous(AccessOf(v.Def))
+		return a == nil || slices.Contains(op.Over, a) || v.Type.DType.Size() != 2
+	})
 }
 
 // depthOf is the longest of the axes of a product over several that each operand, both of them loads, has a dimension of its own for, in which 16 bytes

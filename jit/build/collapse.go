@@ -46,14 +46,49 @@ type Collapsed struct {
 	Products        bool
 }
 
+// CollapseSums makes one axis of two over which products are summed that are neighbours wherever they are, as the sequences and positions of a batch are to the gradient of a
+// layer's weights: there is one loop then, whose steps are cut anywhere. May is that of Collapse.
+func CollapseSums(f *ir.Func, dims *spec.LaunchDims, may func(slow, fast *ir.Axis) bool) {
+	if f.HasDebug() {
+		return
+	}
+	for collapseSum(f, dims, may) {
+	}
+}
+
+// collapseSum does that for one pair, and reports whether there was one.
+func collapseSum(f *ir.Func, dims *spec.LaunchDims, may func(slow, fast *ir.Axis) bool) bool {
+	var sums []*ir.Op
+	f.Walk(func(op *ir.Op) bool {
+		if op.Code.Row().Group == lang.GroupContract {
+			sums = append(sums, op)
+		}
+		return true
+	})
+	for _, op := range sums {
+		for _, slow := range op.Over {
+			for _, fast := range op.Over {
+				if slow != fast && slow.Dim != nil && fast.Dim != nil && may(slow, fast) && collapse(f, dims, slow, fast, false) != nil {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // collapse makes one axis of two, the second the faster, where they can be one; inner asks that they are the last of all tensors that have them.
 func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis, inner bool) *ir.Dim {
 	for _, a := range []*ir.Axis{slow, fast} {
+		if a.Dim == nil || a.Kind == ir.Whole && (a.Lo != 0 || a.Len != a.Dim.Value) || a.Kind == ir.Loop || a.Split > 1 {
+			return nil
+		}
 		_, ranged := dims.Ranges[a.Dim.Name]
 		if a.Scalar || len(a.Choices) > 0 || ranged || a.Ranges != nil || a.Dim.Wide {
 			return nil
 		}
 	}
+	summed := slow.Kind == ir.Whole
 	sizeOfSlow, ok1 := sizeIn(dims, slow.Dim)
 	sizeOfFast, ok2 := sizeIn(dims, fast.Dim)
 	if !ok1 || !ok2 {
@@ -69,7 +104,8 @@ func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis, inner bool
 		if op.Code == lang.OpIndex {
 			return true
 		}
-		if op.Axis == slow || op.Axis == fast || op.From == slow || op.From == fast || slices.Contains(op.Over, slow) || slices.Contains(op.Over, fast) {
+		over := slices.Contains(op.Over, slow)
+		if op.Axis == slow || op.Axis == fast || op.From == slow || op.From == fast || over != slices.Contains(op.Over, fast) || over && !(summed && op.Code.Row().Group == lang.GroupContract) {
 			fits = false
 		}
 		if t := op.Tensor; t != nil {
@@ -113,7 +149,10 @@ func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis, inner bool
 		dims.Sizes[d.Name] = sizeOfSlow.Mul(sizeOfFast)
 	}
 	f.Dims = append(f.Dims, d)
-	both := &ir.Axis{Name: slow.Name + "_" + fast.Name, Kind: ir.Grid, Dim: d, At: slow.At}
+	both := &ir.Axis{Name: slow.Name + "_" + fast.Name, Kind: slow.Kind, Dim: d, At: slow.At}
+	if summed {
+		both.Len, both.Extent, both.Split = d.Value, d.Value, max(slow.Split, fast.Split)
+	}
 	for i, a := range f.Axes {
 		if a == slow {
 			f.Axes[i] = both
@@ -151,7 +190,7 @@ func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis, inner bool
 			if op.Code == lang.OpIndex && op.Axis == slow {
 				op.Axis = both
 			}
-			op.Axes = one(op.Axes)
+			op.Axes, op.Over = one(op.Axes), one(op.Over)
 			if t := op.Tensor; t != nil && pairs[t] {
 				at := places[t]
 				op.Args = slices.Concat(op.Args[:at+1], op.Args[at+2:])

@@ -210,11 +210,13 @@ func (p *planning) collapse(s *spec.Spec, dims *spec.LaunchDims, pins *pins) {
 		return reckoned(d)
 	}
 	said := pins.values()
-	one := build.Collapse(p.f, dims, func(slow, fast *ir.Axis) bool {
+	may := func(slow, fast *ir.Axis) bool {
 		_, pinned := said[plan.Parameter(slow)]
 		_, too := said[plan.Parameter(fast)]
 		return !pinned && !too && positions(slow.Dim)*positions(fast.Dim) <= ir.NarrowSize
-	})
+	}
+	build.CollapseSums(p.f, dims, may)
+	one := build.Collapse(p.f, dims, may)
 	if one == nil {
 		return
 	}

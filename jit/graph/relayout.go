@@ -201,6 +201,9 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 		return nil
 	}
 	anew, judged := block.Relayouts(f), false
+	if len(anew) > 0 && oneDepth(s, t) {
+		anew = nil
+	}
 	if len(anew) == 0 && (asked == relayoutAlways || s.Vary == nil && !s.Debug) {
 		anew, judged = append(oneWidened(block.Narrow(f, t), sizeOf), block.Misaligned(f)...), true
 	}
@@ -217,6 +220,21 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 		found = append(found, relaid{place, slices.Index(spec.Params(s.Kernel), o.Param), r.Order, r.As, judged})
 	}
 	return found
+}
+
+// oneDepth reports a launch whose products are over one axis each once those that are neighbours everywhere are one.
+func oneDepth(s *spec.Spec, t target.Machine) bool {
+	f, dims := builtOf(s, t, summed)
+	if f == nil {
+		return false
+	}
+	build.CollapseSums(f, dims, func(slow, fast *ir.Axis) bool { return slow.Len*fast.Len <= ir.NarrowSize })
+	one := true
+	f.Walk(func(op *ir.Op) bool {
+		one = one && (op.Code.Row().Group != lang.GroupContract || len(op.Over) < 2)
+		return one
+	})
+	return one
 }
 
 // oneWidened keeps, of the two operands of a product that may have another type, the one with fewer elements: beside it the product takes the other as it lies.

@@ -109,10 +109,12 @@ func flattenIn(f *ir.Func, b *ir.Block) bool {
 	out := &ir.Builder{Func: f, Block: &ir.Block{}}
 	instead := map[*ir.Value]*ir.Value{}
 	for _, op := range b.Ops {
-		if n := nestOf(op); n != nil {
-			for i, v := range n.flat(f, out) {
+		if n := nestOf(op); n != nil && n.joinable(f, b) {
+			loop := n.flat(f, out)
+			for i, v := range loop.Results {
 				instead[op.Results[i]] = v
 			}
+			n.rejoin(b, loop)
 			changed = true
 			continue
 		}
@@ -138,7 +140,7 @@ type nest struct {
 func nestOf(op *ir.Op) *nest {
 	n := &nest{}
 	for {
-		if !isLoop(op) || op.Axis == nil || op.Axis.Scalar || op.Axis.Kind != ir.Loop || op.Axis.Split > 1 || op.Reverse || op.Axis.Counts() != lang.I32 {
+		if !isLoop(op) || op.Axis == nil || op.Axis.Scalar || op.Axis.Kind != ir.Loop || op.Axis.Split > 1 && len(n.loops) > 0 || op.Reverse || op.Axis.Counts() != lang.I32 {
 			return nil
 		}
 		lo, okLo := ir.KnownInt(op.Args[0])
@@ -179,8 +181,32 @@ func onlyLoop(op *ir.Op) *ir.Op {
 	return next
 }
 
-// flat emits the one loop, and gives its results.
-func (n *nest) flat(f *ir.Func, b *ir.Builder) []*ir.Value {
+// joins are those of what blocks have that share the outermost loop, in the block that has the loop.
+func (n *nest) joins(b *ir.Block) (all []*ir.Op) {
+	for _, op := range b.Ops {
+		if op.Code == lang.OpJoin && op.Axis == n.loops[0].Axis {
+			all = append(all, op)
+		}
+	}
+	return all
+}
+
+// joinable reports loops that no blocks share, or whose outermost one they share for itself, so that they can share the steps of the one loop instead.
+func (n *nest) joinable(f *ir.Func, b *ir.Block) bool {
+	shared := n.loops[0]
+	return shared.Axis.Split <= 1 || mentions(f.Body, shared.Axis) == mentions(&ir.Block{Ops: n.loops[:1]}, shared.Axis)+len(n.joins(b))
+}
+
+// rejoin has joins put together what blocks have of the one loop.
+func (n *nest) rejoin(b *ir.Block, loop *ir.Op) {
+	for _, op := range n.joins(b) {
+		op.Axis = loop.Axis
+		copy(op.Args[len(op.Joined()):], loop.Args[:2])
+	}
+}
+
+// flat emits the one loop.
+func (n *nest) flat(f *ir.Func, b *ir.Builder) *ir.Op {
 	first := n.loops[0]
 	b.At = first.At
 	name, all := "", int64(1)
@@ -190,7 +216,7 @@ func (n *nest) flat(f *ir.Func, b *ir.Builder) []*ir.Value {
 		}
 		all *= n.steps[i]
 	}
-	axis := f.AddAxis(ir.Axis{Name: name, Kind: ir.Loop, Dim: f.ConstDim(all), Extent: 1, Scalar: true})
+	axis := f.AddAxis(ir.Axis{Name: name, Kind: ir.Loop, Dim: f.ConstDim(all), Extent: 1, Scalar: true, Split: first.Axis.Split})
 	loop := &ir.Op{Code: lang.OpFor, Axis: axis, At: first.At}
 	body := &ir.Block{Params: []*ir.Value{f.NewValue(ir.Scalar(axis.Counts()), nil)}}
 	loop.Blocks = []*ir.Block{body}
@@ -248,7 +274,8 @@ func (n *nest) flat(f *ir.Func, b *ir.Builder) []*ir.Value {
 		body.Yield = append(body.Yield, m.Value(v))
 	}
 	loop.Args = append([]*ir.Value{b.Int(0), b.Int(all)}, first.Args[2:]...)
-	return b.Emit(loop)
+	b.Emit(loop)
+	return loop
 }
 
 // mentions counts the operations of a block that have to do with an axis.

@@ -68,7 +68,7 @@ var Extra []Pass
 
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return append([]Pass{fold, topk, sink, cse, licm, empty, factors, contract, abreast, mix, counted, matvec, orient, ranges, dce, share, spill, stream, single, alike, keep, bounds, flatten, uniform, shifts, unroll}, Extra...)
+	return append([]Pass{fold, topk, sink, cse, licm, empty, factors, contract, taps, abreast, mix, counted, matvec, orient, ranges, dce, share, spill, stream, single, alike, keep, bounds, flatten, uniform, shifts, unroll}, Extra...)
 }
 
 // Find gives a pass by name.

@@ -292,8 +292,8 @@ func (c at) besideWide(op *ir.Op) bool {
 	})
 }
 
-// oneDepth reports a product that one axis has all the depth of and one all the columns, or one that is divided, along which depth rows and columns of several axes
-// lie contiguous.
+// oneDepth reports a product that one axis has all the depth of, or several that are contiguous in neither of two operands of 16 bits that are loaded, and one all the columns, or one that
+// is divided, along which depth rows and columns of several axes lie contiguous.
 func (c at) oneDepth(op *ir.Op) bool {
 	long := func(axes []*ir.Axis) (places []int) {
 		for _, i := range c.places(axes) {
@@ -311,7 +311,8 @@ func (c at) oneDepth(op *ir.Op) bool {
 		return v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(op.Over, block.Contiguous(block.AccessOf(v.Def)))
 	}
 	rows, columns := ir.Without(x.Type.Axes, y.Type.Axes), ir.Without(y.Type.Axes, x.Type.Axes)
-	if len(op.Over) > 1 && len(long(op.Over)) > 1 || len(long(columns)) > 1 && (ir.Divided(columns) > 1 || !deep(y)) {
+	over := len(long(op.Over))
+	if over > 1 && (deep(x) || deep(y) || x.Def == nil || y.Def == nil || x.Def.Code != lang.OpLoad || y.Def.Code != lang.OpLoad || op.Args[0].Type.DType.Size() != 2) || len(long(columns)) > 1 && (ir.Divided(columns) > 1 || !deep(y)) {
 		return false
 	}
 	return len(long(rows)) < 2 || x.Def == nil || x.Def.Code != lang.OpLoad || deep(x)

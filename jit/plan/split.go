@@ -77,10 +77,28 @@ func (m *model) shareable() int {
 			best = i
 		}
 	}
+	if best >= 0 {
+		best = m.outermost(best)
+	}
 	if best < 0 {
 		best = m.softmaxAxis()
 	}
 	return best
+}
+
+// outermost is, of the axes over which products are summed together with one, the first whose steps are enough for all blocks of a cluster: its loop is around the others, and blocks
+// that share an inner one put together what they have in each of its steps.
+func (m *model) outermost(i int) int {
+	for _, s := range m.ops {
+		if isContraction(s.op) && slices.Contains(s.op.Over, m.f.Axes[i]) {
+			for _, a := range s.op.Over {
+				if o := m.place[a]; a.Split == 0 && m.streamable[o] && m.size[o] >= int64(splits[len(splits)-1]) && m.divides(a) {
+					return o
+				}
+			}
+		}
+	}
+	return i
 }
 
 // softmaxAxis finds the axis of a loop, at the top of the kernel, that is an online softmax; -1 where there is none.

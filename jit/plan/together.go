@@ -31,7 +31,7 @@ func (c at) depthPadding(op *ir.Op) float64 {
 
 // nested is by how many steps loops inside one another have more than such loops one after the other would, and how often the innermost
 // of them begins anew, for the loops of contractions over several streamed axes. Where all steps are whole they become one loop, which
-// begins once.
+// begins once, and whose steps blocks share that share the outermost.
 func (c at) nested() (steps, starts float64) {
 	for _, s := range c.ops {
 		if !isContraction(s.op) || len(s.op.Over) < 2 {
@@ -41,8 +41,8 @@ func (c at) nested() (steps, starts float64) {
 		for _, a := range s.op.Over {
 			if i := c.place[a]; c.streamed(i) {
 				inner = float64(ceilDiv(c.size[i], c.extent[i]*c.blocksAlong(i)))
+				whole = whole && c.size[i]%c.extent[i] == 0 && (c.blocksAlong(i) == 1 || loops == 0)
 				sum, product, loops = sum+inner, product*inner, loops+1
-				whole = whole && c.size[i]%c.extent[i] == 0 && c.blocksAlong(i) == 1
 			}
 		}
 		if loops > 1 {
