@@ -2,6 +2,7 @@ package jit_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -97,6 +98,29 @@ func TestSumsOverSeveralAxes(t *testing.T) {
 				jittest.Same(t, k.Run(t, c.kernel, jit.Options{Pins: p}, x, dy)[0], want["dw"].Float)
 			})
 		}
+	}
+}
+
+// Images with their channels first are laid out anew for that, where 16 bytes of channels are neighbours then, with the same results.
+func TestChannelsFirstOfGradients(t *testing.T) {
+	onCPU := loadOnCPU(t, "gradients.tile", gradientsSource)
+	module, err := jit.NewCompiler(jittest.Device(t), nil).Load("gradients.tile", []byte(gradientsSource))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		x, dy []int64
+		pins  jit.Args
+	}{
+		{[]int64{4, 64, 4, 6}, []int64{4, 64, 4, 6}, jit.Args{"relayout": 2}},
+		{[]int64{4, 64, 4, 6}, []int64{4, 64, 4, 6}, jit.Args{"relayout": 2, "BO": 64, "BC": 64, "v": 2, "h": 4, "n": 2, "warps": 4, "stages": 3}},
+		{[]int64{2, 3, 4, 6}, []int64{2, 8, 4, 6}, jit.Args{"relayout": 2}},
+	} {
+		args := jit.Args{"x": odd(lang.BF16, 3, 1, c.x...), "dy": odd(lang.BF16, 3, 2, c.dy...)}
+		want, err := onCPU.Call("first", args)
+		require.NoError(t, err)
+		maps.Copy(args, c.pins)
+		got, err := module.Call("first", args)
+		require.NoError(t, err)
+		assert.Equal(t, want["dw"].Floats(), got["dw"].Floats(), "%v %v", c.x, c.pins)
 	}
 }
 

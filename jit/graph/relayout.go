@@ -207,8 +207,14 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 	if len(anew) == 0 && (asked == relayoutAlways || s.Vary == nil && !s.Debug) {
 		anew, judged = append(oneWidened(block.Narrow(f, t), sizeOf), block.Misaligned(f)...), true
 	}
+	rowsFit := func(r block.Relayout) bool { // which boxes copy then
+		return r.Order == nil || int64(sizeOf(r.Tensor.Shape[r.Order[len(r.Order)-1]]))*int64(r.Tensor.DType.Bits())%(8*block.RowUnit) == 0
+	}
 	var found []relaid
 	for _, r := range anew {
+		if slices.ContainsFunc(anew, func(o block.Relayout) bool { return o.Product == r.Product && !rowsFit(o) }) {
+			continue
+		}
 		place := operands[slices.Index(f.Tensors, r.Tensor)]
 		if slices.ContainsFunc(found, func(r relaid) bool { return r.place == place }) {
 			continue
@@ -256,12 +262,12 @@ func oneWidened(anew []block.Relayout, sizeOf func(*ir.Dim) float64) []block.Rel
 // relayoutPays reports a product that takes longer with its operand as it lies than the copy does, as far as can be said without a plan.
 func relayoutPays(f *ir.Func, r *block.Relayout, t target.Machine, sizeOf func(*ir.Dim) float64) bool {
 	flops, bytes := 2.0, 2*float64(r.Tensor.DType.Bits())/8
-	of, repeated := ir.Union(r.Product.Args[0].Type, r.Product.Args[1].Type), repeatedBy(r, sizeOf)
+	of := ir.Union(r.Product.Args[0].Type, r.Product.Args[1].Type)
 	for _, a := range f.Axes {
 		switch has := slices.Contains(of, a); {
 		case has && a.Kind == ir.Whole:
 			flops *= float64(a.Len)
-		case has, repeated && a.Kind == ir.Grid: // blocks at other positions have products of their own
+		case has, r.Repeated && a.Kind == ir.Grid: // blocks at other positions have products of their own
 			flops *= sizeOf(a.Dim)
 		}
 	}
@@ -273,22 +279,6 @@ func relayoutPays(f *ir.Func, r *block.Relayout, t target.Machine, sizeOf func(*
 		rate = t.Tensor32
 	}
 	return slowerUnlaid*flops/float64(rate*busyRate) > bytes/t.DRAM+t.Launch
-}
-
-// leastShare is what part of the positions along the other axes a depth has at least for that.
-const leastShare = 4
-
-// repeatedBy reports an operand of which the products count that the grid repeats: it is laid out by a depth that is much of what they sum up, as the channels of a transposed convolution are (an
-// H200: 906 us and 151 with the copies). Images by which a gradient sums up are not (509 with, 449 without).
-func repeatedBy(r *block.Relayout, sizeOf func(*ir.Dim) float64) bool {
-	if r.Order == nil {
-		return false
-	}
-	others, depth := 1.0, sizeOf(r.Tensor.Shape[r.Order[len(r.Order)-1]])
-	for _, a := range r.Product.Over {
-		others *= float64(a.Len)
-	}
-	return depth*depth*leastShare >= others
 }
 
 // copyAnew is the launch that copies an operand of another, which reads the copy from then on; nil where there is a copy already.

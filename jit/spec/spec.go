@@ -199,11 +199,16 @@ func (s *Spec) Multiples(fixed map[*size.Symbol]bool) map[*size.Symbol]int64 {
 		return all
 	}
 	for i, p := range params {
-		if l := s.Layouts[i]; !l.Contiguous || l.Order != nil {
+		l := s.Layouts[i]
+		if !l.Contiguous && l.Order == nil {
 			continue
 		}
 		behind := int64(1)
-		for d := len(p.Shape) - 1; d > 0 && behind%rowUnit != 0; d-- {
+		for at := len(p.Shape) - 1; at > 0 && behind%rowUnit != 0; at-- {
+			d := at
+			if l.Order != nil {
+				d = l.Order[at]
+			}
 			n, err := p.Shape[d].Eval(s.Value)
 			if err != nil || n <= 0 {
 				break
