@@ -26,6 +26,14 @@ kernel layer(x: bf16[B, S, K], dy: bf16[B, S, N]) -> dw: f32[N, K]
     dw[n, k] = sum(dy[b, s, n] * x[b, s, k], over (b, s))
 }
 
+kernel wide(x: f32[B, S, K], dy: f32[B, S, N]) -> dw: f32[N, K]
+    grid n in N by BN, k in K by BK
+{
+    axis b in B
+    axis s in S
+    dw[n, k] = sum(dy[b, s, n] * x[b, s, k], over (b, s))
+}
+
 kernel pointwise(x: bf16[B, H, W, C], dy: bf16[B, H, W, O]) -> dw: f32[O, C]
     grid o in O by BO, c in C by BC
 {
@@ -101,26 +109,31 @@ func TestSumsOverSeveralAxes(t *testing.T) {
 	}
 }
 
-// Images with their channels first are laid out anew for that, where 16 bytes of channels are neighbours then, with the same results.
-func TestChannelsFirstOfGradients(t *testing.T) {
+// Images with their channels first are laid out anew for that, where 16 bytes of channels are neighbours then, and of f32 one of two operands that lie across the depth; with the same results.
+func TestGradientsLaidAnew(t *testing.T) {
 	onCPU := loadOnCPU(t, "gradients.tile", gradientsSource)
 	module, err := jit.NewCompiler(jittest.Device(t), nil).Load("gradients.tile", []byte(gradientsSource))
 	require.NoError(t, err)
 	for _, c := range []struct {
-		x, dy []int64
-		pins  jit.Args
+		kernel string
+		d      lang.DType
+		x, dy  []int64
+		pins   jit.Args
 	}{
-		{[]int64{4, 64, 4, 6}, []int64{4, 64, 4, 6}, jit.Args{"relayout": 2}},
-		{[]int64{4, 64, 4, 6}, []int64{4, 64, 4, 6}, jit.Args{"relayout": 2, "BO": 64, "BC": 64, "v": 2, "h": 4, "n": 2, "warps": 4, "stages": 3}},
-		{[]int64{2, 3, 4, 6}, []int64{2, 8, 4, 6}, jit.Args{"relayout": 2}},
+		{"first", lang.BF16, []int64{4, 64, 4, 6}, []int64{4, 64, 4, 6}, jit.Args{"relayout": 2}},
+		{"first", lang.BF16, []int64{4, 64, 4, 6}, []int64{4, 64, 4, 6}, jit.Args{"relayout": 2, "BO": 64, "BC": 64, "v": 2, "h": 4, "n": 2, "warps": 4, "stages": 3}},
+		{"first", lang.BF16, []int64{2, 3, 4, 6}, []int64{2, 8, 4, 6}, jit.Args{"relayout": 2}},
+		{"wide", lang.F32, []int64{2, 76, 128}, []int64{2, 76, 64}, jit.Args{"relayout": 2}},
+		{"wide", lang.F32, []int64{2, 80, 128}, []int64{2, 80, 64}, jit.Args{"relayout": 2, "BN": 64, "BK": 64, "warps": 4, "stages": 3}},
+		{"wide", lang.F32, []int64{2, 77, 16}, []int64{2, 77, 64}, jit.Args{"relayout": 2}},
 	} {
-		args := jit.Args{"x": odd(lang.BF16, 3, 1, c.x...), "dy": odd(lang.BF16, 3, 2, c.dy...)}
-		want, err := onCPU.Call("first", args)
+		args := jit.Args{"x": odd(c.d, 3, 1, c.x...), "dy": odd(c.d, 3, 2, c.dy...)}
+		want, err := onCPU.Call(c.kernel, args)
 		require.NoError(t, err)
 		maps.Copy(args, c.pins)
-		got, err := module.Call("first", args)
+		got, err := module.Call(c.kernel, args)
 		require.NoError(t, err)
-		assert.Equal(t, want["dw"].Floats(), got["dw"].Floats(), "%v %v", c.x, c.pins)
+		assert.Equal(t, want["dw"].Floats(), got["dw"].Floats(), "%s %v %v", c.kernel, c.x, c.pins)
 	}
 }
 
@@ -144,9 +157,9 @@ func TestFormsOfSumsOverSeveralAxes(t *testing.T) {
 	assert.Contains(t, layer, "for b_s from")
 	assert.Contains(t, layer, "@product by wgmma")
 	assert.Equal(t, 2, strings.Count(layer, " vector 8 box map_"))
-	pointwise := blockOf(1, map[string]int64{"B": 32, "H": 28, "W": 28, "C": 128, "O": 128})
+	pointwise := blockOf(2, map[string]int64{"B": 32, "H": 28, "W": 28, "C": 128, "O": 128})
 	assert.Contains(t, pointwise, "for b_h_v from")
-	window := blockOf(2, map[string]int64{"B": 32, "H": 28, "W": 28, "C": 128, "O": 128})
+	window := blockOf(3, map[string]int64{"B": 32, "H": 28, "W": 28, "C": 128, "O": 128})
 	assert.Contains(t, window, "axis r : grid scalar")
 	assert.Contains(t, window, "for n_h_v from")
 	assert.Contains(t, window, "of n_h_v from")

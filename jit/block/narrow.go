@@ -56,7 +56,7 @@ func widened(f *ir.Func, op *ir.Op) (both []Relayout) {
 			return nil
 		}
 		if !slices.ContainsFunc(both, func(r Relayout) bool { return r.Tensor == v.Def.Tensor }) {
-			both = append(both, Relayout{Tensor: v.Def.Tensor, As: lang.F16, Product: op})
+			both = append(both, Relayout{Tensor: v.Def.Tensor, As: lang.F16, Product: op, Either: true})
 		}
 	}
 	return both

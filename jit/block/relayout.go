@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -22,6 +23,8 @@ type Relayout struct {
 	Repeated bool
 	// As is the type that the elements are to have, where they are to have another.
 	As lang.DType
+	// Either says that one of the product's two operands is enough.
+	Either bool
 	// Unit is, of rows that do not begin at multiples of RowUnit bytes, how many bytes the places of all of them are multiples of: no copy has more.
 	Unit int64
 }
@@ -126,6 +129,42 @@ func Relayouts(f *ir.Func) []Relayout {
 // leastShare is what part of the positions along the other axes a depth has at least that operands are laid out by, as the channels of a transposed convolution are (an H200: 906 us and
 // 151 with the copies). Images by which a gradient sums up are not (509 with, 449 without): its operands lie across.
 const leastShare = 4
+
+// Across finds products of f32 of which both operands lie across the depth, as those of the gradient of a layer's weights do, in a kernel after its passes, before there is a plan: wgmma
+// takes one of them so, through registers, and the other where it lies along the depth.
+func Across(f *ir.Func, t target.Machine) (found []Relayout) {
+	if !t.Has(target.Wgmma) {
+		return nil
+	}
+	f.Walk(func(op *ir.Op) bool {
+		if op.Code.Row().Group != lang.GroupContract || op.Precision != "" || op.Args[0].Type.DType != lang.F32 || op.Args[1].Type.DType != lang.F32 {
+			return true
+		}
+		var both []Relayout
+		for _, v := range op.Args[:2] {
+			if v.Def == nil || v.Def.Code != lang.OpLoad || !copiesAsBoxes(v.Def, op.Over) || slices.Contains(op.Over, Contiguous(AccessOf(v.Def))) || v.Def.Tensor.Strides != nil {
+				return true
+			}
+			var outer, inner []int
+			for d := range v.Def.Tensor.Shape {
+				if slices.ContainsFunc(op.Over, func(a *ir.Axis) bool { return alongAlone(v.Def, a) == d }) {
+					inner = append(inner, d)
+				} else {
+					outer = append(outer, d)
+				}
+			}
+			if len(inner) != len(op.Over) {
+				return true
+			}
+			both = append(both, Relayout{Tensor: v.Def.Tensor, Order: append(outer, inner...), Product: op, Repeated: true, Either: true})
+		}
+		if both[0].Tensor != both[1].Tensor {
+			found = append(found, both...)
+		}
+		return true
+	})
+	return found
+}
 
 // freeOf gives the axes by which the operands of a product of 16 bits are to be laid out that lie across its depth: each the only one of its operand that is not summed up, with a dimension
 // of its own. It is nil where an operand has none.

@@ -124,7 +124,7 @@ type relaid struct {
 	judged bool
 }
 
-// summed reports a kernel that may have a product of operands that relayout has to do with: it sums over several axes at once, rows are misaligned, or
+// summed reports a kernel that may have a product of operands that relayout has to do with: it sums over several axes at once, or products of f32, rows are misaligned, or
 // elements have 8 bits.
 func summed(f *ir.Func) bool {
 	least := 2
@@ -133,7 +133,8 @@ func summed(f *ir.Func) bool {
 	}
 	found := false
 	f.Walk(func(op *ir.Op) bool {
-		found = found || len(op.Over) >= least && (op.Code == lang.OpSum || op.Code.Row().Group == lang.GroupContract)
+		product := op.Code.Row().Group == lang.GroupContract || op.Code == lang.OpSum && op.Args[0].Def != nil && op.Args[0].Def.Code == lang.OpMul
+		found = found || len(op.Over) >= least && (op.Code == lang.OpSum || product) || product && len(op.Over) == 1 && op.Args[0].Type.DType == lang.F32
 		return !found
 	})
 	return found
@@ -205,7 +206,7 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 		anew = nil
 	}
 	if len(anew) == 0 && (asked == relayoutAlways || s.Vary == nil && !s.Debug) {
-		anew, judged = append(oneWidened(block.Narrow(f, t), sizeOf), block.Misaligned(f)...), true
+		anew, judged = append(oneOfTwo(append(block.Narrow(f, t), block.Across(f, t)...), sizeOf), block.Misaligned(f)...), true
 	}
 	rowsFit := func(r block.Relayout) bool { // which boxes copy then
 		return r.Order == nil || int64(sizeOf(r.Tensor.Shape[r.Order[len(r.Order)-1]]))*int64(r.Tensor.DType.Bits())%(8*block.RowUnit) == 0
@@ -243,8 +244,8 @@ func oneDepth(s *spec.Spec, t target.Machine) bool {
 	return one
 }
 
-// oneWidened keeps, of the two operands of a product that may have another type, the one with fewer elements: beside it the product takes the other as it lies.
-func oneWidened(anew []block.Relayout, sizeOf func(*ir.Dim) float64) []block.Relayout {
+// oneOfTwo keeps, of the two operands of a product of which one is enough, that with fewer elements: beside it the product takes the other as it lies.
+func oneOfTwo(anew []block.Relayout, sizeOf func(*ir.Dim) float64) []block.Relayout {
 	elements := func(r block.Relayout) float64 {
 		n := 1.0
 		for _, d := range r.Tensor.Shape {
@@ -253,8 +254,8 @@ func oneWidened(anew []block.Relayout, sizeOf func(*ir.Dim) float64) []block.Rel
 		return n
 	}
 	return slices.DeleteFunc(slices.Clone(anew), func(r block.Relayout) bool {
-		return r.As.IsValid() && slices.ContainsFunc(anew, func(o block.Relayout) bool {
-			return o.As.IsValid() && o.Product == r.Product && o.Tensor != r.Tensor && (elements(o) < elements(r) || elements(o) == elements(r) && o.Tensor == o.Product.Args[0].Def.Tensor)
+		return r.Either && slices.ContainsFunc(anew, func(o block.Relayout) bool {
+			return o.Either && o.Product == r.Product && o.Tensor != r.Tensor && (elements(o) < elements(r) || elements(o) == elements(r) && o.Tensor == o.Product.Args[0].Def.Tensor)
 		})
 	})
 }
