@@ -426,7 +426,9 @@ func Ops() []Op {
 	return all
 }
 
-// Row is the operation's row in the table.
+// Row is the operation's row in the table. It is called, not copied to its hundreds of callers.
+//
+//go:noinline
 func (op Op) Row() *OpRow { return &opTable[op] }
 
 // Rounds reports an elementwise operation whose float result may lie between two
