@@ -147,7 +147,7 @@ func widerFactors(f *ir.Func) (said []string) {
 	return said
 }
 
-// launchPages explain a launch, or the two in which it is cut.
+// launchPages explain a launch, or the several in which it is cut, or before which operands are laid out anew.
 func launchPages(s *spec.Spec, machine target.Machine) ([]*kernelPage, error) {
 	explain := func(s *spec.Spec, said string) (*kernelPage, error) {
 		e, err := compile.Explain(s, machine)
@@ -160,29 +160,54 @@ func launchPages(s *spec.Spec, machine target.Machine) ([]*kernelPage, error) {
 		}
 		return p, err
 	}
-	h, err := graph.Cut(s, machine)
+	parts, said, judged, err := partsOf(s, machine)
 	if err != nil {
 		return nil, err
 	}
 	var whole *kernelPage
-	if h == nil || h.Judged {
-		if whole, err = explain(s, ""); err != nil || h == nil {
+	if parts == nil || judged {
+		if whole, err = explain(s, ""); err != nil || parts == nil {
 			return []*kernelPage{whole}, err
 		}
 	}
-	between := fmt.Sprintf("%s%v between them; `cut=1` keeps it one", h.DType, h.Shape)
-	front, err := explain(h.Front, "the first of the two launches in which it is cut, with "+between)
-	if err != nil {
-		return nil, err
+	var pages []*kernelPage
+	time := 0.0
+	for i, part := range parts {
+		page, err := explain(part, said[i])
+		if err != nil {
+			return nil, err
+		}
+		pages, time = append(pages, page), time+page.Best.Seconds
 	}
-	behind, err := explain(h.Behind, "the second of two launches, with "+between)
-	if err != nil {
-		return nil, err
-	}
-	if whole != nil && front.Best.Seconds+behind.Best.Seconds >= whole.Best.Seconds {
+	if whole != nil && time >= whole.Best.Seconds {
 		return []*kernelPage{whole}, nil
 	}
-	return []*kernelPage{front, behind}, nil
+	return pages, nil
+}
+
+// partsOf are the launches that a launch becomes, with what is said of each; nil where it is one. Judged says that it becomes these where they are predicted to take less time.
+func partsOf(s *spec.Spec, machine target.Machine) (parts []*spec.Spec, said []string, judged bool, err error) {
+	h, err := graph.Cut(s, machine)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if h != nil {
+		between := fmt.Sprintf("%s%v between them; `cut=1` keeps it one", h.DType, h.Shape)
+		return []*spec.Spec{h.Front, h.Behind}, []string{"the first of the two launches in which it is cut, with " + between, "the second of two launches, with " + between}, h.Judged, nil
+	}
+	parts, judged, err = graph.Relaid(s, machine)
+	for i := range parts {
+		if i == len(parts)-1 {
+			before := "a launch that lays out an operand anew"
+			if i > 1 {
+				before = fmt.Sprintf("%d launches that lay out operands anew", i)
+			}
+			said = append(said, "behind "+before+"; `relayout=1` reads what there is as it lies")
+		} else {
+			said = append(said, fmt.Sprintf("lays out an operand of %s anew", s.Kernel.Name))
+		}
+	}
+	return parts, said, judged, err
 }
 
 // givenTo are the sizes, constants, types and pins of options.

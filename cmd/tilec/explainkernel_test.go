@@ -132,10 +132,12 @@ kernel prefix(x: i32[N]) -> y: i32[N]
 kernel gains(x: bf16[M, K], g: bf16[K], w: bf16[N, K]) -> y: f32[M, N] { y[i, j] = sum(x[i, k] * g[k] * w[j, k], over k) }
 
 kernel scaled(x: bf16[M, K], s: bf16[M], w: bf16[N, K]) -> y: f32[M, N] { y[i, j] = sum(x[i, k] * s[i] * w[j, k], over k) }
+
+kernel weights(x: f32[P, K], dy: f32[P, N]) -> dw: f32[N, K] { dw[n, k] = sum(dy[p, n] * x[p, k], over p) }
 `), nil)
 	require.Empty(t, problems)
 	said := map[string][]string{}
-	for i, dims := range []map[string]int64{{"N": 1 << 24}, {"M": 512, "N": 512, "K": 512}, {"M": 512, "N": 512, "K": 512}} {
+	for i, dims := range []map[string]int64{{"N": 1 << 24}, {"M": 512, "N": 512, "K": 512}, {"M": 512, "N": 512, "K": 512}, {"P": 8192, "N": 1024, "K": 4096}} {
 		s, err := jit.Specialise(program.Kernels[i], jit.Options{Dims: dims})
 		require.NoError(t, err)
 		pages, err := launchPages(s, machine)
@@ -149,4 +151,6 @@ kernel scaled(x: bf16[M, K], s: bf16[M], w: bf16[N, K]) -> y: f32[M, N] { y[i, j
 	require.Len(t, said["gains"], 1)
 	assert.Contains(t, said["gains"][0], "multiplied in two parts")
 	assert.Empty(t, said["scaled"])
+	assert.Contains(t, said["relayout"][0], "lays out an operand of weights anew")
+	assert.Contains(t, said["weights"][0], "behind a launch that lays out an operand anew")
 }

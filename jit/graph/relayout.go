@@ -100,6 +100,36 @@ func (b *Bound) layAnew(c Call, found []relaid, held map[copyOf]View, guard int6
 	return append(laid, c), nil
 }
 
+// Relaid gives the launches of a kernel that is launched by itself, on tensors without gaps, where operands are laid out anew first: the copies, and the kernel as it reads them; nil where there
+// are none. Judged says that this is done where it is predicted to take less time than the one launch.
+func Relaid(s *spec.Spec, t target.Machine) (launches []*spec.Spec, judged bool, err error) {
+	if !t.Has(target.TMA) {
+		return nil, false, nil
+	}
+	found := relayoutsOf(s, t)
+	if len(found) == 0 {
+		return nil, false, nil
+	}
+	b, c := &Bound{}, Call{Spec: s}
+	for i, o := range s.Operands() {
+		v := View{Slot: Slot{Made: true, Index: i}}
+		if o.IsTensor {
+			v.DType = o.Held()
+			for _, d := range o.Shape {
+				n, err := d.Eval(o.Of.Value)
+				if err != nil {
+					return nil, false, err
+				}
+				v.Shape = append(v.Shape, n)
+			}
+			v.Strides = tensor.Contiguous(v.Shape)
+		}
+		c.Tensors = append(c.Tensors, v)
+	}
+	laid, err := b.layAnew(c, found, map[copyOf]View{}, 0)
+	return specsOf(laid), predicted(s, found), err
+}
+
 func specsOf(calls []Call) (all []*spec.Spec) {
 	for _, c := range calls {
 		all = append(all, c.Spec)
