@@ -189,4 +189,7 @@ var mixedFaults = []Fault{
 	{ID: "rows-in-l1", File: "jit/plan/traffic.go", Class: "plan", First: "jit/plan TestPlans",
 		Old: `asked = min(all, once/float64(c.blocks())*float64(c.sms()))`, New: `asked = all`,
 		Note: "what all blocks load comes from the L2 for each"},
+	{ID: "past-the-row", File: "jit/block/cover.go", Class: "vector", First: "cmd/tilec TestNeighboursInMemory",
+		Old: `within = within && t.Coef*(t.Axis.Lo+t.Axis.Len-1) < op.Tensor.Shape[last].Value`, New: `within = within && t.Coef*(t.Axis.Lo+t.Axis.Len-1) >= 0`,
+		Note: "words of positions that are clamped to the end of a row lie behind it"},
 }

@@ -24,7 +24,7 @@ func TestNeighboursInMemory(t *testing.T) {
 		{tests, "complex", "N=1000", "B=256"}, {tests, "complex", "N=1001", "B=256"},
 		{tests, "turn", "M=3 N=256 T=f32", "BN=128"}, {tests, "turn", "M=3 N=128 T=bf16", "BN=128"}, {tests, "turn", "M=2 N=130 T=u8", "BN=128"}, {tests, "turn", "M=2 N=64 T=f64", ""},
 		{tests, "weighted", "N=512", "B=512"}, {tests, "weighted", "N=515", "B=512"},
-		{tests, "looked_up", "V=20 N=300 at=randint(-2,22)", "B=128"}, {tests, "swapped", "N=600", "B=512"}, {tests, "bounded", "M=9 N=64 most=randint(0,9)", "BM=8 BN=64 warps=1"}, {tests, "complex", "N=0", ""}, {tests, "fir", "M=2 N=0", ""}, {tests, "halve", "M=0 N=64", ""},
+		{tests, "looked_up", "V=20 N=300 at=randint(-2,22)", "B=128"}, {tests, "swapped", "N=600", "B=512"}, {tests, "bounded", "M=9 N=64 most=randint(0,9)", "BM=8 BN=64 warps=1"}, {tests, "past", "M=2 P=50", "BM=2 warps=2"}, {tests, "past", "M=1 P=6", "BM=1 warps=1"}, {tests, "complex", "N=0", ""}, {tests, "fir", "M=2 N=0", ""}, {tests, "halve", "M=0 N=64", ""},
 		{vision, "depthwise7", "B=2 C=3 H=9 W=16 T=bf16", "BH=8 BV=16 warps=1"}, {vision, "blur", "H=20 W=64", "BH=8 BW=64 warps=1"}, {vision, "bilateral", "H=10 W=32 ss=2 sr=1", "BH=8 BW=32 warps=1"},
 		{vision, "fir", "B=2 L=512 K=64", "BT=512"}, {vision, "sobel", "H=10 W=64", "BH=8 BW=64 warps=1"}, {vision, "rgb_to_yuv", "B=2 H=3 W=128", "BV=128"},
 		{vision, "rgb_to_grey", "H=3 W=512", "BV=512"}, {vision, "colour_matrix", "H=4 W=128", ""}, {vision, "blend", "P=1030", "BP=512"}, {vision, "iou", "N=20 M=64", ""},

@@ -72,6 +72,7 @@ func BeyondRow(op *ir.Op, by int64) (before, behind bool) {
 		switch whole := t.Axis.Kind == ir.Whole; {
 		case whole:
 			from0 = from0 && t.Axis.Lo == 0
+			within = within && t.Coef*(t.Axis.Lo+t.Axis.Len-1) < op.Tensor.Shape[last].Value
 		default:
 			from0 = from0 && t.Coef > 0
 			within = within && t.Coef == 1 && t.Axis.Dim == op.Tensor.Shape[last]
