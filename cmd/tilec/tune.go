@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -158,41 +159,44 @@ func (a *app) measureSpace(space *bench.Space, candidates []compile.Candidate, c
 		for name, n := range c.Pins {
 			given[name] = n
 		}
-		median, err := timeCandidate(compiler.Device, function, given, budget)
+		median, plans, err := timeCandidate(compiler.Device, function, given, budget)
 		if err != nil {
 			m.Error = err.Error()
 		} else {
 			m.Micros = float64(median.Nanoseconds()) / 1e3
+		}
+		if len(plans) > 1 { // cut, or behind copies of its operands: what ran is not the kernel as it stands
+			m.Plan = strings.Join(plans, "; ")
 		}
 		space.Measured = append(space.Measured, m)
 	}
 	return nil
 }
 
-// timeCandidate compiles a kernel with what is pinned, and gives the median of runs of about so long.
-func timeCandidate(d jit.Device, f *jit.Function, args jit.Args, budget time.Duration) (time.Duration, error) {
+// timeCandidate compiles a kernel with what is pinned, and gives the median of runs of about so long, and the plans of its launches.
+func timeCandidate(d jit.Device, f *jit.Function, args jit.Args, budget time.Duration) (time.Duration, []string, error) {
 	launch, err := f.Bind(args)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer launch.Close()
 	var flush *jit.Memory
 	if d.Target().IsGPU() {
 		if flush, err = d.Alloc(flushBytes); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		defer d.Free(flush)
 	}
 	const fewest, most = 5, 200
 	warm, err := launch.Measure(fewest, flush)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	n := int(min(max(budget/max(slices.Min(warm), time.Microsecond), fewest), most))
 	times, err := launch.Measure(n, flush)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	slices.Sort(times)
-	return times[len(times)/2], nil
+	return times[len(times)/2], launch.Program.Plans(), nil
 }
