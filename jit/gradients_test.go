@@ -100,8 +100,8 @@ func TestSumsOverSeveralAxes(t *testing.T) {
 		require.NoError(t, err)
 		for _, p := range c.pins {
 			t.Run(fmt.Sprint(c.kernel, c.x, p), func(t *testing.T) {
-				if m := k.Compiler.Device.Target(); p["split"] > 1 && m.IsGPU() && !m.Has(target.Clusters) {
-					t.Skip("no clusters")
+				if m := k.Compiler.Device.Target(); m.IsGPU() && !m.Has(target.Clusters) {
+					delete(p, "split")
 				}
 				jittest.Same(t, k.Run(t, c.kernel, jit.Options{Pins: p}, x, dy)[0], want["dw"].Float)
 			})

@@ -86,10 +86,17 @@ body:
 `,
 }
 
-// isTap reports an axis of a window's places: of each product's operands one has it, at positions along a longer axis that is summed over too, and all that is stored has it.
+// isTap reports an axis of a window's places: of each product's operands one has it, at positions along a longer axis that is summed over too, and all that is stored has it. What is stored and
+// read too is read where it is stored, for other places are other blocks' then.
 func isTap(f *ir.Func, a *ir.Axis) bool {
 	products, moves, all := 0, false, true
+	places := map[*ir.Tensor][]*ir.Value{} // of what is stored
 	f.Walk(func(op *ir.Op) bool {
+		if t := op.Tensor; t != nil && !t.ReadOnly() {
+			at, seen := places[t]
+			all = all && (!seen || slices.Equal(at, op.Indices()))
+			places[t] = op.Indices()
+		}
 		switch {
 		case op.Code.Row().Group == lang.GroupContract:
 			products++
