@@ -47,6 +47,13 @@ kernel later<T: float>(x: T[M, N]) -> y: T[M, N]
     y[i, j] = x[i, j + 1] else 0
 }
 
+kernel near<T: float>(x: T[M, N], w: T[N, 3]) -> y: T[M, N]
+    grid i in M by BM, j in N by BN
+{
+    axis r in 3
+    y[i, j] = sum((x[i, j + r - 1] else 0) * w[j, r], over r) as T
+}
+
 kernel mirrored<T: float>(x: T[M, N]) -> y: T[M, N]
     grid i in M by BM, j in N by BN
 {
@@ -142,6 +149,10 @@ func TestFusedGraphs(t *testing.T) {
 			[][3]int64{{1, 40, 48}}, []lang.DType{lang.F32}, true},
 		{"another norm, and an activation behind", "(x: T[M, K], g: T[K], w: T[K, N]) -> y: T[M, N] { y = relu(linear(rms(x, g), w)) * 2 }", 1,
 			[][3]int64{{1, 40, 48}, {2, 17, 31}}, []lang.DType{lang.BF16}, true},
+		{"a sum of neighbours into a product", "(x: T[M, K], u: T[K, 3], w: T[K, N]) -> y: T[M, N] { y = linear(near(x, u), w) }", 1,
+			[][3]int64{{1, 40, 48}, {4, 33, 50}}, []lang.DType{lang.BF16}, true},
+		{"and not into one of many rows", "(x: T[M, K], u: T[K, 3], w: T[K, N]) -> y: T[M, N] { y = linear(near(x, u), w) }", 2,
+			[][3]int64{{70, 33, 50}}, []lang.DType{lang.BF16}, true},
 		{"an activation and a sum behind a product", "(x: T[M, K], w: T[K, N], r: T[M, N]) -> y: T[M, N] { y = relu(linear(x, w)) + r }", 1,
 			[][3]int64{{17, 19, 33}, {64, 64, 32}, {1, 5, 7}}, []lang.DType{lang.F32, lang.BF16, lang.F16}, true},
 		{"two products of the same rows", "(x: T[M, K], w: T[K, N], v: T[K, N]) -> y: T[M, N] { y = relu(linear(x, w)) * linear(x, v) }", 1,

@@ -372,7 +372,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		return err
 	}
 	into := tensorOf(f, s, fusion.Into)
-	size := func(d *ir.Dim) int64 { return sizeOf(d, dims, s) }
+	size := func(a *ir.Axis) int64 { return positionsOf(a, dims, s) }
 	// reads is how many bytes more are read for an element than where it lies ready.
 	reads, stored := -float64(into.DType.Bits())/8, elements(tensorOf(part, fusion.Spec, fusion.From), partDims, fusion.Spec)
 	for _, t := range part.Tensors {
@@ -382,7 +382,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		}
 	}
 	reads = max(reads, 0)
-	operations, reductions := workOf(part, func(d *ir.Dim) int64 { return sizeOf(d, partDims, fusion.Spec) })
+	operations, reductions := workOf(part, func(a *ir.Axis) int64 { return positionsOf(a, partDims, fusion.Spec) })
 	operations /= stored
 	reduces := reductions > 0
 	var failed error
@@ -394,7 +394,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		if over, product := factorOf(f, op); product {
 			rows := int64(1)
 			for _, a := range ir.Without(axes, over) {
-				rows *= spec.Class(size(a.Dim))
+				rows *= spec.Class(size(a))
 			}
 			if rows > factorRows || op.Tensor.DType.Bits() > 16 {
 				failed = errRows
@@ -402,7 +402,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 			}
 			depth := int64(1)
 			for _, a := range over {
-				depth *= size(a.Dim)
+				depth *= size(a)
 			}
 			if reduces && depth > normDepth && (rows*depth > normElements || reductions*depth > normReduced) {
 				failed = errNorm
@@ -416,7 +416,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		}
 		repeated := false
 		for _, a := range slices.Concat(f.Grid(), loops) {
-			repeated = repeated || (!has(a) || reduces && wanted(op, a)) && size(a.Dim) > 1
+			repeated = repeated || (!has(a) || reduces && wanted(op, a)) && size(a) > 1
 		}
 		if !repeated {
 			return
@@ -427,7 +427,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		}
 		elements := 1.0
 		for _, a := range axes {
-			n := size(a.Dim)
+			n := size(a)
 			if a.Kind == ir.Grid {
 				n = min(n, 16) // at least so many are in a block
 			}
@@ -437,7 +437,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		blocks := 1.0 // that read it, of few columns
 		for _, a := range f.Grid() {
 			if !has(a) {
-				blocks *= max(1, float64(size(a.Dim))/columnsOfBlock)
+				blocks *= max(1, float64(size(a))/columnsOfBlock)
 			}
 		}
 		rate := float64(t.L2) / float64(t.SMs)
@@ -494,6 +494,14 @@ func sizeOf(d *ir.Dim, dims *spec.LaunchDims, s *spec.Spec) int64 {
 	return max(n, 1)
 }
 
+// positionsOf is how many positions an axis of a launch has, at least 1.
+func positionsOf(a *ir.Axis, dims *spec.LaunchDims, s *spec.Spec) int64 {
+	if a.Dim == nil {
+		return a.Len
+	}
+	return sizeOf(a.Dim, dims, s)
+}
+
 // elements is how many a tensor of a launch has.
 func elements(t *ir.Tensor, dims *spec.LaunchDims, s *spec.Spec) float64 {
 	n := 1.0
@@ -504,7 +512,7 @@ func elements(t *ir.Tensor, dims *spec.LaunchDims, s *spec.Spec) float64 {
 }
 
 // workOf counts the operations of a kernel, of all elements, and the reductions for which threads reduce together.
-func workOf(f *ir.Func, size func(*ir.Dim) int64) (operations float64, reductions int64) {
+func workOf(f *ir.Func, size func(*ir.Axis) int64) (operations float64, reductions int64) {
 	f.Walk(func(op *ir.Op) bool {
 		row := op.Code.Row()
 		if row.Group == lang.GroupReduce && reducedTogether(op) {
@@ -517,7 +525,7 @@ func workOf(f *ir.Func, size func(*ir.Dim) int64) (operations float64, reduction
 		for _, v := range op.Args {
 			n := 1.0
 			for _, a := range v.Type.Axes {
-				n *= float64(size(a.Dim))
+				n *= float64(size(a))
 			}
 			most = max(most, n)
 		}

@@ -70,7 +70,7 @@ func (r *rewriter) bytesOfBlock(s *spec.Spec) (bytes, blocks float64, err error)
 	}
 	blocks = 1
 	for _, a := range f.Grid() {
-		blocks *= float64(sizeOf(a.Dim, dims, s))
+		blocks *= float64(positionsOf(a, dims, s))
 	}
 	f.Walk(func(op *ir.Op) bool {
 		if op.Code != lang.OpLoad {
@@ -80,11 +80,11 @@ func (r *rewriter) bytesOfBlock(s *spec.Spec) (bytes, blocks float64, err error)
 		for _, a := range op.AccessAxes() {
 			switch a.Kind {
 			case ir.Grid:
-				n *= float64(min(sizeOf(a.Dim, dims, s), partRows))
+				n *= float64(min(positionsOf(a, dims, s), partRows))
 			case ir.Whole:
 				n *= float64(a.Len)
 			default:
-				n *= float64(sizeOf(a.Dim, dims, s))
+				n *= float64(positionsOf(a, dims, s))
 			}
 		}
 		bytes += n
