@@ -26,7 +26,7 @@ func TestSettingsAreWhole(t *testing.T) {
 		}
 		assert.Equal(t, s.PowerOfTwo, strings.Contains(s.Doc, "power of two"), s.Name)
 	}
-	assert.Equal(t, []string{"warps", "stages", "occupancy", "cluster", "split", "producer", "persist", "private", "relayout", "cut", "ranges", "longest", "phases", "overlap", "deferred", "moments", "chains", "kept", "stagger", "words", "selection", "wgmma"}, PlanSettings())
+	assert.Equal(t, []string{"warps", "stages", "occupancy", "cluster", "split", "producer", "persist", "private", "relayout", "cut", "online", "ranges", "longest", "phases", "overlap", "deferred", "moments", "chains", "kept", "stagger", "words", "selection", "wgmma"}, PlanSettings())
 	assert.Equal(t, []string{"longest", "phases", "overlap", "deferred", "moments", "chains", "kept", "stagger", "words", "selection"}, Forms())
 	assert.Equal(t, []string{"evict_first", "evict_last", "evict_normal", "no_allocate"}, CacheHints())
 	_, ok := FindSetting("latency", OnKernel)

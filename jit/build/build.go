@@ -87,6 +87,7 @@ func kernel(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, err
 		own := *s
 		own.Fused = nil
 		coarsen(b.f, own.Operands())
+		ir.MarkWeights(b.f)
 	}
 	return b.f, b.launch, checkRank(b.f)
 }

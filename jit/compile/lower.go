@@ -141,6 +141,9 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 	logs.Print(log.IR, f.Name, f.String)
 	live := livePins(pins.values(), declared, f.Axes)
 	l, err := p.fitWith(s, live)
+	if !isBug(err) {
+		l, err = p.orOnline(s, live, l, err)
+	}
 	if err != nil && p.blameless(pins) {
 		l, err = p.beyond(live, err)
 	}
@@ -226,9 +229,7 @@ func (p *planning) collapse(s *spec.Spec, dims *spec.LaunchDims, pins *pins) {
 		}
 		return reckoned(d)
 	}
-	if !one.Products { // of rows of rows, too
-		p.collapse(s, dims, pins)
-	}
+	p.collapse(s, dims, pins) // of rows of rows, too
 }
 
 // share says over how many blocks of a cluster axes are divided: on a target that runs blocks one at a time, one goes through all of

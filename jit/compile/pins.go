@@ -305,7 +305,7 @@ func valueIn(l *Lowered, name string) (int64, bool) {
 		return n, n > 0
 	case "persist":
 		return n, true
-	case "occupancy", "cluster", "private", "relayout", "cut", "ranges":
+	case "occupancy", "cluster", "private", "relayout", "cut", "online", "ranges":
 		return max(n, 1), true
 	case "split":
 		return int64(max(l.Split(), 1)), true

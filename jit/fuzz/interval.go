@@ -171,6 +171,15 @@ func (a interval) coarse(bits int) interval {
 	return interval{eval.Round(a.lo, lang.F32), eval.Round(a.hi, lang.F32), a.nan}.flushed()
 }
 
+// rounded is what numbers are off by a rounding to a type, which other numbers had: those by another number.
+func (a interval) rounded(d lang.DType) interval {
+	if a.nan == always || math.IsInf(a.lo, 0) || math.IsInf(a.hi, 0) {
+		return a
+	}
+	by, least := math.Ldexp(1, -d.Precision()), d.Spacing(0)/2
+	return interval{below(a.lo - by*math.Abs(a.lo) - least), above(a.hi + by*math.Abs(a.hi) + least), a.nan}
+}
+
 // round rounds to a type: the ends, since rounding is monotone.
 func (a interval) round(d lang.DType) interval {
 	if a.nan != never && d.IsFloat() && !d.HasNaN() {

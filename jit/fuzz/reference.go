@@ -380,7 +380,9 @@ func (m *machine) cast(op *ir.Op) *tile {
 	for i := range max(len(r.f), len(r.n)) {
 		switch {
 		case from.IsFloat() && to.IsFloat():
-			r.f[i] = castFloat(x.f[i], to)
+			if r.f[i] = castFloat(x.f[i], to); op.Relative {
+				r.f[i] = r.f[i].union(x.f[i].rounded(to))
+			}
 		case from.IsFloat():
 			r.n[i] = truncated(x.f[i], from, to)
 		case to.IsFloat():

@@ -330,6 +330,9 @@ type Op struct {
 	// Coarse: the result reaches nothing but roundings to f16 or bf16, which do not show whether it is off by 2^-n of its value, for the n
 	// of the operation's row (lang.OpRow.Coarse): the form of so few digits will do.
 	Coarse bool
+	// Relative: what a cast to f16 or bf16 rounds are weights of a softmax, or these by their sum, for which the number that is rounded may be the weight by another number
+	// of its row: it is off by no more than a rounding.
+	Relative bool
 	// Old: the atomic gives the elements as they were, 0 for those outside the tensor.
 	Old bool
 	// Order and Scope of an atomic: "" is lang.OrderRelaxed and lang.ScopeDevice.

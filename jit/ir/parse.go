@@ -387,6 +387,7 @@ func (p *parser) op() *Op {
 	}
 	op.Descending = p.acceptWord("descending")
 	op.Coarse = p.acceptWord("coarse")
+	op.Relative = p.acceptWord("relative")
 	if p.acceptWord("precision") {
 		op.Precision = p.name()
 	}

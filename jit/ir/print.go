@@ -322,6 +322,9 @@ func head(op *Op) string {
 	if op.Coarse {
 		b.WriteString(" coarse")
 	}
+	if op.Relative {
+		b.WriteString(" relative")
+	}
 	if op.Precision != "" {
 		fmt.Fprintf(&b, " precision %s", quote(op.Precision))
 	}

@@ -310,6 +310,9 @@ func (v *verifier) attributes(op *Op) error {
 	if op.Coarse && (op.Code.Row().Coarse == 0 || op.Result().Type.DType != lang.F32) {
 		return fmt.Errorf("there is no coarse form")
 	}
+	if op.Relative && !narrows(op) {
+		return fmt.Errorf("what rounds nothing cannot round relative to another number")
+	}
 	switch op.Code {
 	case lang.OpLoad, lang.OpStore:
 		if op.Tensor == nil {

@@ -119,6 +119,9 @@ func key(op *ir.Op) string {
 	if op.Coarse {
 		k += " coarse"
 	}
+	if op.Relative {
+		k += " relative"
+	}
 	for _, a := range []*ir.Axis{op.Axis, op.From} {
 		if a != nil {
 			k += fmt.Sprintf(" %q", a.Name)

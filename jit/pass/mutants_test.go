@@ -258,7 +258,7 @@ func TestMatvecOfShortFormatsOnly(t *testing.T) {
 		}
 		f, err := ir.Parse("k", text)
 		require.NoError(t, err, d)
-		changed, err := p.Run(f, &Options{Few: p.Few, Ranges: p.Ranges, Matrix: p.Matrix})
+		changed, err := p.Run(f, &Options{Few: p.Few, Ranges: p.Ranges, Matrix: p.Matrix, Online: p.Online})
 		require.NoError(t, err, d)
 		assert.Equal(t, rewritten, changed, d)
 	}
@@ -273,7 +273,7 @@ func TestMatvecOfNarrowFactors(t *testing.T) {
 	for text, rewritten := range map[string]bool{narrow: true, strings.NewReplacer("i8", "bf16").Replace(narrow): true, strings.NewReplacer("i8", "i32").Replace(narrow): false, strings.ReplaceAll(narrow, "over k", "over k precision ieee"): false} {
 		f, err := ir.Parse("k", text)
 		require.NoError(t, err, text)
-		changed, err := p.Run(f, &Options{Few: p.Few, Ranges: p.Ranges, Matrix: p.Matrix})
+		changed, err := p.Run(f, &Options{Few: p.Few, Ranges: p.Ranges, Matrix: p.Matrix, Online: p.Online})
 		require.NoError(t, err)
 		assert.Equal(t, rewritten, changed, text)
 	}

@@ -34,6 +34,7 @@ type Pass struct {
 	Few    func(*ir.Axis) bool
 	Ranges bool
 	Matrix bool
+	Online bool
 }
 
 // Options says how Run works.
@@ -55,6 +56,8 @@ type Options struct {
 	Few func(*ir.Axis) bool
 	// Ranges has `ranges` give a block several ranges.
 	Ranges bool
+	// Online has `online` make one loop of the passes of a softmax.
+	Online bool
 	// Threads is how many threads a block has that compute; 0 where that is not said, as of the CPU.
 	Threads int64
 	// Matrix: the machine has a matrix unit, whose operands come ahead through shared memory and from registers; `mix` and `counted` are for such.
@@ -68,7 +71,7 @@ var Extra []Pass
 
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return append([]Pass{fold, topk, sink, cse, licm, empty, factors, contract, taps, abreast, mix, counted, matvec, orient, ranges, dce, share, spill, stream, single, alike, keep, bounds, flatten, uniform, shifts, unroll}, Extra...)
+	return append([]Pass{fold, topk, sink, cse, licm, empty, factors, contract, taps, abreast, mix, counted, matvec, orient, ranges, online, dce, share, spill, stream, single, alike, keep, bounds, flatten, uniform, shifts, unroll}, Extra...)
 }
 
 // Find gives a pass by name.

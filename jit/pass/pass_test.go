@@ -23,7 +23,7 @@ func TestExamples(t *testing.T) {
 	for _, p := range Passes() {
 		t.Run(p.Name, func(t *testing.T) {
 			f := parse(t, p.Before)
-			o := &Options{Verify: true, Chunks: p.Chunks, Few: p.Few, Ranges: p.Ranges, Matrix: p.Matrix, Shared: p.Shared, Threads: p.Threads}
+			o := &Options{Verify: true, Chunks: p.Chunks, Few: p.Few, Ranges: p.Ranges, Matrix: p.Matrix, Online: p.Online, Shared: p.Shared, Threads: p.Threads}
 			changed, err := p.Run(f, o)
 			require.NoError(t, err)
 			assert.True(t, changed)

@@ -59,7 +59,7 @@ func TestFind(t *testing.T) {
 		assert.Equal(t, p.Name, got.Name)
 	}
 	_, err := Find("nothing")
-	assert.EqualError(t, err, `unknown pass "nothing": known are fold, topk, sink, cse, licm, empty, factors, contract, taps, abreast, mix, counted, matvec, orient, ranges, dce, share, spill, stream, single, alike, keep, bounds, flatten, uniform, shifts, unroll`)
+	assert.EqualError(t, err, `unknown pass "nothing": known are fold, topk, sink, cse, licm, empty, factors, contract, taps, abreast, mix, counted, matvec, orient, ranges, online, dce, share, spill, stream, single, alike, keep, bounds, flatten, uniform, shifts, unroll`)
 }
 
 // Where a pass puts another value in the place of an operand, a rename and a cast have their axes in its order: backends may hold both in one place.

@@ -181,6 +181,7 @@ func (s *scored) plan(m *model) *Plan {
 	if m.target.IsGPU() {
 		p.Occupancy, p.Cluster, p.Producer, p.Wgmma = m.occupancy, m.cluster, m.producer, m.wgmma
 		p.Private, p.Relayout, p.Cut = int(m.mostPrivate), m.relayout, m.cut
+		p.Online = m.online
 		p.Forms = maps.Clone(m.forms)
 		if n := (at{m, s.c}).longestFirst(s.e); n > 1 && p.Forms["longest"] == 0 {
 			p.Forms["longest"] = n

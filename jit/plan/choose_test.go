@@ -132,7 +132,7 @@ func TestPinsWinAndImpossibleOnesSayWhy(t *testing.T) {
 	for want, pins := range map[string]map[string]int64{
 		"plan for linear_gelu on sm_90a: nothing fits: with BM=512 BN=512 BK=32 warps=8 stages=3 it needs 1025 registers a thread, the limit is 160: 865 too many":                                                                                                      {"BM": 512, "BN": 512},
 		"it needs 786432 bytes of shared memory a block, the limit is 231424: 555008 too many":                                                                                                                                                                          {"BM": 128, "BN": 128, "BK": 512, "stages": 3},
-		"BX = 4: kernel linear_gelu has no such parameter; it has BK, BM, BN, chains, cluster, cut, deferred, kept, longest, moments, occupancy, overlap, persist, phases, private, producer, ranges, relayout, selection, split, stages, stagger, warps, wgmma, words": {"BX": 4},
+		"BX = 4: kernel linear_gelu has no such parameter; it has BK, BM, BN, chains, cluster, cut, deferred, kept, longest, moments, occupancy, online, overlap, persist, phases, private, producer, ranges, relayout, selection, split, stages, stagger, warps, wgmma, words": {"BX": 4},
 		"BM = 0: an extent is at least 1":                                             {"BM": 0},
 		"warps = 6: must be a power of two: 4 or 8":                                   {"warps": 6},
 		"stages = 9: must be 1 to 8 stages: 1 too many":                               {"stages": 9},
@@ -357,9 +357,9 @@ func TestUnusedHintsAndEmptyAxes(t *testing.T) {
 
 // A plan says each setting that can be pinned, in the order of their table.
 func TestPlanSaysItsSettings(t *testing.T) {
-	p := &plan.Plan{Target: "sm_90a", Extents: map[string]int64{"i": 64}, Warps: 8, Stages: 3, Occupancy: 2, Cluster: 4, Producer: 1, Persist: 2, Private: 16, Relayout: 2, Cut: 2, Ranges: 4, Wgmma: 2,
+	p := &plan.Plan{Target: "sm_90a", Extents: map[string]int64{"i": 64}, Warps: 8, Stages: 3, Occupancy: 2, Cluster: 4, Producer: 1, Persist: 2, Private: 16, Relayout: 2, Cut: 2, Online: 2, Ranges: 4, Wgmma: 2,
 		Forms: map[string]int64{"longest": 8, "phases": 2, "overlap": 3, "deferred": 1, "moments": 1, "chains": 1, "kept": 2, "stagger": 2, "words": 1, "selection": 1}}
-	assert.Equal(t, "sm_90a: i=64 warps=8 stages=3 occupancy=2 cluster=4 producer=1 persist=2 private=16 relayout=2 cut=2 ranges=4 longest=8 phases=2 overlap=3 deferred=1 moments=1 chains=1 kept=2 stagger=2 words=1 selection=1 wgmma=2", p.String())
+	assert.Equal(t, "sm_90a: i=64 warps=8 stages=3 occupancy=2 cluster=4 producer=1 persist=2 private=16 relayout=2 cut=2 online=2 ranges=4 longest=8 phases=2 overlap=3 deferred=1 moments=1 chains=1 kept=2 stagger=2 words=1 selection=1 wgmma=2", p.String())
 	for _, name := range lang.PlanSettings() {
 		if name != "split" { // said of each axis
 			assert.Positive(t, p.Setting(name), name)

@@ -268,16 +268,47 @@ func (c at) elements(s step, padded bool) (all, onePass float64) {
 		all *= float64(c.forOne())
 	}
 	onePass = all
-	for i, n := range c.passes[s.op] {
-		if !c.streamed(i) {
-			continue
+	for i := range c.passes[s.op] {
+		if c.streamed(i) {
+			all *= c.timesComputed(s.op, i)
 		}
-		if c.scanned[s.op][i] && c.blocksAlong(i) > 1 { // for the total of each block's part first
-			n++
-		}
-		all *= float64(n)
 	}
 	return all, onePass
+}
+
+// timesComputed is how often an operation is computed in the loops over a streamed axis.
+func (c at) timesComputed(op *ir.Op, i int) float64 {
+	n := float64(c.passes[op][i])
+	if levels := c.loopsAround[op][i]; levels != nil {
+		n = 0
+		for _, loops := range levels {
+			n += c.stepsAround(loops)
+		}
+	}
+	if c.scanned[op][i] && c.blocksAlong(i) > 1 { // for the total of each block's part first
+		n++
+	}
+	return n
+}
+
+// stepsAround adds up the steps of the loops around those of a level, of which those around which the same axes are streamed are one.
+func (c at) stepsAround(loops [][]int) float64 {
+	n := 0.0
+	streamed := func(axes []int) []int {
+		return slices.DeleteFunc(slices.Clone(axes), func(j int) bool { return !c.streamed(j) })
+	}
+	for k, axes := range loops {
+		around := streamed(axes)
+		if slices.ContainsFunc(loops[:k], func(before []int) bool { return slices.Equal(streamed(before), around) }) {
+			continue
+		}
+		steps := 1.0
+		for _, j := range around {
+			steps *= float64(ceilDiv(c.size[j], c.extent[j]))
+		}
+		n += steps
+	}
+	return n
 }
 
 // tooMany stands for more elements than a block could have at once, and for more blocks than a launch: sums of bytes

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 
 	"tilec/jit/block"
@@ -29,6 +30,9 @@ type model struct {
 	spans []int64
 	// passes is, by operation and streamed axis, how many loops compute the operation.
 	passes map[*ir.Op]map[int]int
+	// loopsAround are, by operation and streamed axis, of each level of these loops the axes whose steps, where they are streamed too, go around one: each of these steps computes the operation
+	// again. Nothing is there where no loop has any.
+	loopsAround map[*ir.Op]map[int][][][]int
 	// scanned are, by streamed axis, the operations that a scan along it needs.
 	scanned map[*ir.Op]map[int]bool
 
@@ -78,6 +82,8 @@ type model struct {
 	relayout int
 	// cut is in how many launches the kernel is asked to be cut, 0 for nothing: the launch has seen to it.
 	cut int
+	// online is how a softmax is asked to go through its scores, 0 for nothing: the passes have seen to it.
+	online int
 	// mostPrivate is up to how many elements a tensor is private, 0 where nothing is pinned; privates are those that may be.
 	mostPrivate int64
 	privates    []block.Private
@@ -164,7 +170,7 @@ type operand struct {
 func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, sizes: sizes, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
-		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, scanned: map[*ir.Op]map[int]bool{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}, results: map[*ir.Op]bool{}, alikes: map[along]int64{}, depth: -1}
+		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, loopsAround: map[*ir.Op]map[int][][][]int{}, scanned: map[*ir.Op]map[int]bool{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}, results: map[*ir.Op]bool{}, alikes: map[along]int64{}, depth: -1}
 	m.misaligned = misalignedOf(f, t)
 	for i, a := range f.Axes {
 		m.place[a] = i
@@ -517,26 +523,28 @@ func (m *model) stream(i int) bool {
 	wide := func(v *ir.Value) bool { return v.Type.Has(w) }
 	ok := true
 	level := map[*ir.Value]int{} // of a value: how many loops over w come before it
-	levels := map[*ir.Op]map[int]bool{}
-	var slice func(v *ir.Value, at int)
-	slice = func(v *ir.Value, at int) {
-		if !wide(v) {
-			return
-		}
-		op := v.Def
-		if op == nil || !op.Pure() {
-			ok = false
-			return
-		}
-		if levels[op] == nil {
-			levels[op] = map[int]bool{}
-		}
-		if levels[op][at] {
-			return
-		}
-		levels[op][at] = true
-		for _, a := range op.Args {
-			slice(a, at)
+	levels := map[*ir.Op]map[int][][]int{}
+	// slice goes through what is computed in the loop at a level for an operation; along are the axes whose steps go around that loop.
+	var slice func(op *ir.Op, at int, along []int)
+	slice = func(of *ir.Op, at int, along []int) {
+		for _, v := range of.Args {
+			if !wide(v) {
+				continue
+			}
+			op := v.Def
+			if op == nil || !op.Pure() {
+				ok = false
+				continue
+			}
+			along := m.with(slices.Clone(along), of, v, w)
+			if levels[op] == nil {
+				levels[op] = map[int][][]int{}
+			}
+			if slices.ContainsFunc(levels[op][at], func(seen []int) bool { return slices.Equal(seen, along) }) {
+				continue
+			}
+			levels[op][at] = append(levels[op][at], along)
+			slice(op, at, along)
 		}
 	}
 	var scanned func(v *ir.Value)
@@ -568,9 +576,7 @@ func (m *model) stream(i int) bool {
 		consumes := slices.ContainsFunc(op.Args, wide) && !slices.ContainsFunc(op.Results, wide)
 		if consumes {
 			ok = ok && !op.Code.IsDebug() // it shows whole tiles
-			for _, a := range op.Args {
-				slice(a, at)
-			}
+			slice(op, at, nil)
 			at++
 		}
 		for _, r := range op.Results {
@@ -583,6 +589,25 @@ func (m *model) stream(i int) bool {
 			m.passes[op] = map[int]int{}
 		}
 		m.passes[op][i] = len(at)
+		if slices.ContainsFunc(slices.Collect(maps.Values(at)), func(loops [][]int) bool { return len(loops) > 1 || len(loops[0]) > 0 }) {
+			if m.loopsAround[op] == nil {
+				m.loopsAround[op] = map[int][][][]int{}
+			}
+			m.loopsAround[op][i] = slices.Collect(maps.Values(at))
+		}
 	}
 	return ok
+}
+
+// with adds to axes, in order, the Whole ones that what an operation gives has and one of its operands has not, but for the one that is streamed.
+func (m *model) with(axes []int, op *ir.Op, operand *ir.Value, streamed *ir.Axis) []int {
+	for _, r := range op.Results {
+		for _, a := range r.Type.Axes {
+			if i := m.place[a]; a.Kind == ir.Whole && a != streamed && !operand.Type.Has(a) && !slices.Contains(axes, i) {
+				axes = append(slices.Clip(axes), i)
+			}
+		}
+	}
+	slices.Sort(axes)
+	return axes
 }

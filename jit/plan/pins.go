@@ -75,7 +75,7 @@ func (m *model) share(pins map[string]int64) error {
 		name string
 		to   *int
 	}{
-		{"occupancy", &m.occupancy}, {"cluster", &m.cluster}, {"producer", &m.producer}, {"private", &private}, {"relayout", &m.relayout}, {"cut", &m.cut}, {"wgmma", &m.wgmma},
+		{"occupancy", &m.occupancy}, {"cluster", &m.cluster}, {"producer", &m.producer}, {"private", &private}, {"relayout", &m.relayout}, {"cut", &m.cut}, {"online", &m.online}, {"wgmma", &m.wgmma},
 	} {
 		n, err := m.asked(pin.name, pins)
 		if err != nil {

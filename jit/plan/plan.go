@@ -41,6 +41,8 @@ type Plan struct {
 	Relayout int `json:"relayout,omitempty"`
 	// Cut is in how many launches the kernel is cut, where it is pinned, and 0 where nothing is asked.
 	Cut int `json:"cut,omitempty"`
+	// Online is 2 where a softmax goes through its scores once, with the largest so far, and where it is pinned; 0 where it does not.
+	Online int `json:"online,omitempty"`
 	// Ranges is how many ranges that are read from memory a block has side by side, and 0 where it has one.
 	Ranges int64 `json:"ranges,omitempty"`
 	// Forms is, by the names of lang.Forms, which of several forms the code has; what is best is decided where nothing is said.
@@ -132,6 +134,8 @@ func (p *Plan) Setting(name string) int64 {
 		return int64(p.Relayout)
 	case "cut":
 		return int64(p.Cut)
+	case "online":
+		return int64(p.Online)
 	case "ranges":
 		return p.Ranges
 	case "producer":

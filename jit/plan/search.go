@@ -3,6 +3,8 @@ package plan
 import (
 	"math"
 	"slices"
+
+	"tilec/jit/ir"
 )
 
 // This file goes through the space of extents. A small space is gone through
@@ -76,6 +78,9 @@ func (s *search) over(ks []knob) {
 		return
 	}
 	look(corner(ks, extent, 0))
+	if one := s.oneProduct(ks); one != nil {
+		each(thin(one), extent, look)
+	}
 	s.descend(ks, nearest, least)
 	if s.best.e == nil {
 		return
@@ -87,6 +92,23 @@ func (s *search) over(ks []knob) {
 			s.descend(ks, at, s.visit(at))
 		}
 	}
+}
+
+// oneProduct is the space of blocks of which each has one product of a batch; nil where there is no batch. Thinned out, a space of many axes has few blocks of that kind, and no good
+// one for certain.
+func (m *model) oneProduct(ks []knob) (one []knob) {
+	if !m.contracts {
+		return nil
+	}
+	for i, k := range ks {
+		if at := k.axes[0]; len(k.values) > 1 && m.f.Axes[at].Kind == ir.Grid && !m.matrix[at] && !m.contracted[at] {
+			if one == nil {
+				one = slices.Clone(ks)
+			}
+			one[i].values = k.values[:1]
+		}
+	}
+	return one
 }
 
 // descend changes one knob after the other to the value that ranks first, until none does better; then two at once, one to the next value

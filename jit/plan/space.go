@@ -349,12 +349,16 @@ func (m *model) chunks(i int) []int64 {
 		}
 	}
 	slices.Sort(cut)
-	// Without a loop, the whole of a long contraction would be operands at once and one long run of code.
-	if (len(a.Choices) > 0 || m.contracted[i] && m.target.IsGPU()) && longest < a.Len {
+	// Without a loop, the whole of a long contraction would be operands at once and one long run of code. But an axis along which another product has columns, as the channels of
+	// attention are, makes that product's rows anew for each step of a loop over them.
+	if (len(a.Choices) > 0 || m.contracted[i] && m.target.IsGPU() && !(m.matrix[i] && a.Len <= longestRow)) && longest < a.Len {
 		return slices.Compact(cut)
 	}
 	return append(slices.Compact(cut), a.Len)
 }
+
+// longestRow is how many columns a block has at most of an axis that products sum over too.
+const longestRow = 512
 
 // oneByOne reports an axis of which a long store in order can only take one position at a time.
 func (m *model) oneByOne(i int) bool {
