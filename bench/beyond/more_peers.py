@@ -1079,4 +1079,5 @@ def main():
         print("left out after", int(LIMIT), "s:", " ".join(left))
 
 
-main()
+if __name__ == "__main__":
+    main()
