@@ -1,6 +1,7 @@
 package jit_test
 
 import (
+	"maps"
 	"math"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/compile"
+	"tilec/jit/jittest"
 	"tilec/jit/spec"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -28,9 +30,27 @@ kernel spread(x: f32[M, N]) -> y: f32[1] { y[o] = max(x[i, j], over (i, j)) }
 
 kernel columns(x: f32[2, M, 3]) -> y: f32[2, 3] { y[b, j] = sum(x[b, i, j] * x[b, i, j], over i) }
 
+kernel apart(x: f32[M, N], z: f32[M, N]) -> y: f32[1] {
+    let a = sum(x[i, j] - z[i, j], over j)
+    y[o] = sum(max(a - max(x[i, j], over j), 0), over i)
+}
+
 kernel below(x: bf16[M, K], w: bf16[K, N]) -> y: f32[M, N] {
     let p = sum(x[i, k] * w[k, j], over k)
     y[i, j] = p - max(p, over j)
+}
+
+kernel gram<T: float>(x: T[N, C]) -> y: f32[C, C] { y[i, j] = sum(x[n, i] * x[n, j], over n) / 4 }
+
+kernel layer<T: float>(x: T[B, K], dy: T[B, N]) -> dw: T[N, K]
+    grid n in N by BN, k in K
+{
+    axis b in B
+    dw[n, k] = max(sum(dy[b, n] * x[b, k], over b), 0) as T
+}
+
+kernel along<T: float>(x: T[M, K], s: f32[K], w: T[E, N, K]) -> y: f32[E, M, N] {
+    y[e, i, j] = sum((x[i, k] as f32 * s[k]) as T * w[e, j, k], over k)
 }
 
 kernel each(x: bf16[B, M, K], w: bf16[B, K, N]) -> y: f32[B, M, N]
@@ -101,6 +121,18 @@ func TestCutReductions(t *testing.T) {
 	assert.Equal(t, want, one("squares", jit.Args{"x": x, "z": z, "cut": 1}))
 	assert.Equal(t, want, one("squares", jit.Args{"x": x, "z": z}))
 	assert.Equal(t, want+1, one("loss", jit.Args{"x": x, "z": z}))
+	sum = 0
+	for i := range 1037 {
+		of, most := 0.0, math.Inf(-1)
+		for j := range 1100 {
+			of += x.Float(1100*i+j) - z.Float(1100*i+j)
+			most = max(most, x.Float(1100*i+j))
+		}
+		sum += max(of-most, 0)
+	}
+	assert.Equal(t, sum, one("apart", jit.Args{"x": x, "z": z, "cut": 1}))
+	assert.Equal(t, sum, one("apart", jit.Args{"x": x, "z": z}))
+	assert.Contains(t, launchesOf(t, cutKernels, "apart", nil, x, z), "between", "a reduction of reductions of each row")
 	program, problems := jit.Load("cut.tile", []byte(cutKernels), nil)
 	require.Empty(t, problems)
 	text := ""
@@ -264,4 +296,35 @@ func TestCutScans(t *testing.T) {
 	assert.Empty(t, launchesOf(t, scanKernels, "prefix", map[string]int64{"cut": 1}, x))
 	assert.Empty(t, launchesOf(t, scanKernels, "prefix", nil, small(lang.I32, 1000)), "of few")
 	assert.Empty(t, launchesOf(t, scanKernels, "backwards", nil, x), "from the last")
+}
+
+// A product of very much depth for few results is many products of a part of the depth each, and their sum.
+func TestCutDepth(t *testing.T) {
+	device := jittest.Device(t)
+	module, err := jit.NewCompiler(device, nil).Load("cut.tile", []byte(cutKernels))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		kernel, out string
+		args        jit.Args
+	}{
+		{"gram", "y", jit.Args{"x": small(lang.F32, 16384, 20)}},
+		{"gram", "y", jit.Args{"x": small(lang.BF16, 6400, 64)}},
+		{"layer", "dw", jit.Args{"x": small(lang.BF16, 12800, 19), "dy": small(lang.BF16, 12800, 24)}},
+		{"layer", "dw", jit.Args{"x": small(lang.F16, 8192, 5), "dy": small(lang.F16, 8192, 1)}},
+		{"along", "y", jit.Args{"x": small(lang.F16, 7, 10240), "s": small(lang.F32, 10240), "w": small(lang.F16, 2, 40, 10240)}},
+	} {
+		var of [2]*jit.Array
+		for cut := range of {
+			args := maps.Clone(c.args)
+			args["cut"] = cut + 1
+			out, err := module.Call(c.kernel, args)
+			require.NoError(t, err)
+			of[cut] = out[c.out]
+		}
+		assert.Equal(t, of[0].Data, of[1].Data, "%s: all sums are exact", c.kernel)
+	}
+	x := small(lang.BF16, 65536, 64)
+	assert.Contains(t, launchesOf(t, cutKernels, "gram", nil, x), "between %0:f32[128, 64, 64]", "and that is chosen")
+	assert.NotContains(t, launchesOf(t, cutKernels, "gram", map[string]int64{"cut": 1}, x), "between")
+	assert.NotContains(t, launchesOf(t, cutKernels, "gram", map[string]int64{"cut": 2}, small(lang.BF16, 65537, 64)), "between", "no parts of one length")
 }

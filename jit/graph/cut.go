@@ -80,7 +80,7 @@ func cutReduction(s *spec.Spec, f *ir.Func, t target.Machine) bool {
 	if pass.Run(f, pass.Options{}) != nil {
 		return false
 	}
-	h := pass.Halve(f, t.SMs)
+	h := pass.Halve(f, t.SMs, nil)
 	return h != nil && !h.OfProduct()
 }
 
@@ -118,7 +118,16 @@ func Cut(s *spec.Spec, t target.Machine) (*Halves, error) {
 	if f == nil {
 		return nil, nil
 	}
-	h := pass.Halve(f, t.SMs)
+	h := pass.Halve(f, t.SMs, func(d *ir.Dim) int64 {
+		if d.Known() {
+			return d.Value
+		}
+		n, err := dims.Size(d, s)
+		if err != nil {
+			return 1
+		}
+		return s.Reckoned(n)
+	})
 	if h == nil {
 		return nil, nil
 	}

@@ -24,6 +24,9 @@ type Halves struct {
 	part   *ir.Axis
 	extent int64
 	along  []*ir.Axis
+	// depth is, of a product whose depth is divided, its axis, and parts how many parts there are.
+	depth *ir.Axis
+	parts int64
 }
 
 const (
@@ -31,12 +34,14 @@ const (
 	manyElements = 1 << 20
 	// partsOfSM is how many blocks each multiprocessor has of such a reduction, partElements how many elements a block has at least.
 	partsOfSM, partElements = 8, 1 << 13
+	// rowsOfProduct is how many positions a block has at least where each has products.
+	rowsOfProduct = 128
 	// largestCluster is how many blocks a cluster has at most.
 	largestCluster = 8
 )
 
-// Halve finds where a kernel is to be cut for a machine of so many multiprocessors; nil for nowhere.
-func Halve(f *ir.Func, multiprocessors int) *Halves {
+// Halve finds where a kernel is to be cut for a machine of so many multiprocessors, with dimensions of these sizes; nil for nowhere.
+func Halve(f *ir.Func, multiprocessors int, sizes func(*ir.Dim) int64) *Halves {
 	if f.HasDebug() {
 		return nil
 	}
@@ -56,10 +61,13 @@ func Halve(f *ir.Func, multiprocessors int) *Halves {
 	if h := halveScan(f, multiprocessors); h != nil {
 		return h
 	}
+	if h := halveDepth(f, multiprocessors, sizes); h != nil {
+		return h
+	}
 	return halveProduct(f)
 }
 
-// OfProduct reports a cut behind a product; else it is one of a reduction.
+// OfProduct reports a cut behind a product, or in its depth; else it is one of a reduction.
 func (h *Halves) OfProduct() bool { return h.part == nil }
 
 // Type is that of the elements between the launches.
@@ -74,21 +82,25 @@ func entire(a *ir.Axis) bool {
 // most of the machine idle.
 func halveReduction(f *ir.Func, multiprocessors int) *Halves {
 	var found *ir.Op
+	var inner []*ir.Op // what it is made of: reductions of each of its positions
 	for _, op := range f.Body.Ops {
-		switch op.Code {
-		case lang.OpSum, lang.OpMean, lang.OpReduceMax, lang.OpReduceMin:
-		default:
-			if len(op.Over) > 0 || op.Combines() {
-				return nil
-			}
+		if op.Combines() || op.Code.Row().Group == lang.GroupSort {
+			return nil
+		}
+		if len(op.Over) == 0 {
 			continue
 		}
-		if found != nil || slices.ContainsFunc(op.Over, func(a *ir.Axis) bool { return !entire(a) }) {
-			return nil
+		if found != nil {
+			inner = append(inner, found)
 		}
 		found = op
 	}
-	if found == nil || slices.ContainsFunc(found.Result().Type.Axes, func(a *ir.Axis) bool { return a.Kind != ir.Grid }) {
+	if found == nil || slices.ContainsFunc(found.Result().Type.Axes, func(a *ir.Axis) bool { return a.Kind != ir.Grid }) || slices.ContainsFunc(found.Over, func(a *ir.Axis) bool { return !entire(a) }) {
+		return nil
+	}
+	switch found.Code {
+	case lang.OpSum, lang.OpMean, lang.OpReduceMax, lang.OpReduceMin:
+	default:
 		return nil
 	}
 	if f.HasRanges() {
@@ -108,18 +120,25 @@ func halveReduction(f *ir.Func, multiprocessors int) *Halves {
 	elements := int64(1)
 	needed := neededFor(found)
 	for _, a := range f.Axes {
-		if !slices.Contains(found.Over, a) {
+		reduced := slices.ContainsFunc(inner, func(op *ir.Op) bool { return slices.Contains(op.Over, a) })
+		if !slices.Contains(found.Over, a) && !reduced {
 			continue
 		}
-		elements *= a.Len
+		elements *= max(a.Len, 1)
+		if reduced || slices.ContainsFunc(inner, func(op *ir.Op) bool { return !needed[op] || !op.Result().Type.Has(a) }) {
+			continue
+		}
 		if longest == nil || longest.Len < int64(partsOfSM*multiprocessors) && a.Len > longest.Len {
 			longest = a
 		}
 	}
-	if elements*results < manyElements {
+	if longest == nil || elements*results < manyElements {
 		return nil
 	}
 	h := &Halves{Value: found, part: longest, extent: 1}
+	if slices.ContainsFunc(inner, func(op *ir.Op) bool { return op.Code.Row().Group == lang.GroupContract }) {
+		h.extent = min(rowsOfProduct, longest.Len)
+	}
 	for _, a := range f.Grid() {
 		if slices.ContainsFunc(slices.Collect(maps.Keys(needed)), func(op *ir.Op) bool { return op.Axis == a }) {
 			h.along = append(h.along, a)
@@ -225,6 +244,10 @@ func neededFor(op *ir.Op) map[*ir.Op]bool {
 
 // Front makes the first launch of the kernel.
 func (h *Halves) Front(f *ir.Func) {
+	if h.depth != nil {
+		h.frontOfDepth(f)
+		return
+	}
 	needed := neededFor(h.Value)
 	b := &ir.Builder{Func: f, Block: f.Body, At: h.Value.At}
 	f.Body.Ops = slices.DeleteFunc(f.Body.Ops, func(op *ir.Op) bool { return !needed[op] })
@@ -264,6 +287,10 @@ func gridFirst(f *ir.Func) {
 func (h *Halves) Behind(f *ir.Func) {
 	if h.Value.Code == lang.OpScan {
 		h.scanBehind(f)
+		return
+	}
+	if h.depth != nil {
+		h.behindDepth(f)
 		return
 	}
 	n := slices.Index(f.Body.Ops, h.Value)
