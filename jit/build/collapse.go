@@ -60,7 +60,7 @@ func CollapseSums(f *ir.Func, dims *spec.LaunchDims, may func(slow, fast *ir.Axi
 func collapseSum(f *ir.Func, dims *spec.LaunchDims, may func(slow, fast *ir.Axis) bool) bool {
 	var sums []*ir.Op
 	f.Walk(func(op *ir.Op) bool {
-		if op.Code.Row().Group == lang.GroupContract {
+		if addsAll(op) {
 			sums = append(sums, op)
 		}
 		return true
@@ -75,6 +75,15 @@ func collapseSum(f *ir.Func, dims *spec.LaunchDims, may func(slow, fast *ir.Axis
 		}
 	}
 	return false
+}
+
+// addsAll reports a product or a reduction that does not tell positions apart.
+func addsAll(op *ir.Op) bool {
+	switch op.Code {
+	case lang.OpSum, lang.OpMean, lang.OpReduceMax, lang.OpReduceMin, lang.OpProd, lang.OpAny, lang.OpAll:
+		return true
+	}
+	return op.Code.Row().Group == lang.GroupContract
 }
 
 // collapse makes one axis of two, the second the faster, where they can be one; inner asks that they are the last of all tensors that have them.
@@ -105,7 +114,7 @@ func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis, inner bool
 			return true
 		}
 		over := slices.Contains(op.Over, slow)
-		if op.Axis == slow || op.Axis == fast || op.From == slow || op.From == fast || over != slices.Contains(op.Over, fast) || over && !(summed && op.Code.Row().Group == lang.GroupContract) {
+		if op.Axis == slow || op.Axis == fast || op.From == slow || op.From == fast || over != slices.Contains(op.Over, fast) || over && !(summed && addsAll(op)) {
 			fits = false
 		}
 		if t := op.Tensor; t != nil {
