@@ -129,7 +129,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		return nil, asBug("passes", err)
 	}
 	if s.Cut != nil {
-		if err := halve(s, f, p.sizes, target, with); err != nil {
+		if err := halve(s, f, p.known, target, with); err != nil {
 			return nil, err
 		}
 	}
@@ -200,18 +200,20 @@ func halve(s *spec.Spec, f *ir.Func, sizes func(*ir.Dim) int64, t target.Machine
 	return nil
 }
 
+// known is how many positions a dimension has, or is reckoned to have.
+func (p *planning) known(d *ir.Dim) int64 {
+	if d.Known() {
+		return d.Value
+	}
+	return p.sizes(d)
+}
+
 // collapse makes one axis of two of the grid where that can be. Both are reckoned with as before, so that all launches of one code reckon with the same.
 func (p *planning) collapse(s *spec.Spec, dims *spec.LaunchDims, pins *pins) {
 	if s.Vary != nil || s.Deterministic {
 		return
 	}
-	reckoned := p.sizes
-	positions := func(d *ir.Dim) int64 {
-		if d.Known() {
-			return d.Value
-		}
-		return reckoned(d)
-	}
+	reckoned, positions := p.sizes, p.known
 	said := pins.values()
 	may := func(slow, fast *ir.Axis) bool {
 		_, pinned := said[plan.Parameter(slow)]
