@@ -153,21 +153,20 @@ func (s *Softmax) findWeight() bool {
 		}
 	}
 	for v != nil && s.Weight == nil {
-		var next *Op
+		var next *Op // what else has the difference is no weight, as the logarithm of one
 		for _, op := range s.Func.Body.Ops {
-			if slices.Contains(op.Args, v) {
-				if next != nil {
-					return false
-				}
-				next = op
+			power := op.Code == lang.OpExp || op.Code == lang.OpExp2
+			if !slices.Contains(op.Args, v) || !power && !(op.Code == lang.OpMul && (isAbove0(op.Args[0]) || isAbove0(op.Args[1]))) {
+				continue
+			}
+			if next != nil {
+				return false
+			}
+			if next = op; power {
+				s.Weight = op.Result()
 			}
 		}
-		switch {
-		case next == nil:
-			return false
-		case next.Code == lang.OpExp || next.Code == lang.OpExp2:
-			s.Weight = next.Result()
-		case next.Code != lang.OpMul || !isAbove0(next.Args[0]) && !isAbove0(next.Args[1]):
+		if next == nil {
 			return false
 		}
 		s.Links = append(s.Links, next)

@@ -197,7 +197,19 @@ func (c at) spreads() bool {
 // gainsNothing reports a candidate that gains nothing by sharing: the grid keeps all multiprocessors busy, or the loop shows only at the launch how long
 // it is and blocks would be launched to share it.
 func (c at) gainsNothing() bool {
-	return c.fills() || c.sharedLoop() != nil && !c.growsWithGrid() && !c.inGrid()
+	return c.fills() && !c.keepsTogether() || c.sharedLoop() != nil && !c.growsWithGrid() && !c.inGrid()
+}
+
+// keepsTogether reports a candidate whose blocks keep rows together of which one by itself would read some again.
+func (c at) keepsTogether() bool {
+	if !c.hasLongRows() {
+		return false
+	}
+	alone := c
+	alone.sharers = 1
+	together, _ := c.kept()
+	each, _ := alone.kept()
+	return len(together) > len(each)
 }
 
 // fills reports a candidate whose grid keeps all multiprocessors busy without that blocks share anything.
