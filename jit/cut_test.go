@@ -3,6 +3,7 @@ package jit_test
 import (
 	"maps"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -60,6 +61,44 @@ kernel each(x: bf16[B, M, K], w: bf16[B, K, N]) -> y: f32[B, M, N]
     axis k in K
     let p = sum(x[b, i, k] * w[b, k, j], over k)
     y[b, i, j] = p - max(p, over j)
+}
+
+kernel columns_of<T: float>(x: T[N, C]) -> (lo: f32[C], middle: f32[C], squares: f32[C])
+    grid c in C by BC
+{
+    axis n in N
+    lo[c] = min(x[n, c] as f32, over n)
+    let m = mean(x[n, c] as f32, over n)
+    middle[c] = m
+    let d = x[n, c] as f32 - m
+    squares[c] = sum(d * d, over n)
+}
+
+kernel samples<T: float>(x: T[B, C, H, W], g: f32[C]) -> y: T[B, C, H, W]
+    grid c in C
+{
+    axis n in B
+    axis h in H
+    axis w in W
+    let v = x[n, c, h, w] as f32
+    let m = mean(v, over (n, h, w))
+    y[n, c, h, w] = ((v - m) * rsqrt(mean((v - m) * (v - m), over (n, h, w)) + 1e-5) * g[c]) as T
+}
+
+kernel lengths<T: float>(x: T[M, N]) -> y: T[M, N]
+    grid i in M by BM
+{
+    axis j in N
+    y[i, j] = (x[i, j] as f32 / sqrt(sum(x[i, j] as f32 * x[i, j] as f32, over j))) as T
+}
+
+kernel both(x: f32[M, N]) -> (y: f32[M, N], m: f32[M])
+    grid i in M by BM
+{
+    axis j in N
+    let a = mean(x[i, j], over j)
+    m[i] = a
+    y[i, j] = x[i, j] - a
 }
 
 graph loss(x: f32[M, N], z: f32[M, N]) -> y: f32[1] { y = squares(x, z) + 1 }
@@ -328,4 +367,59 @@ func TestCutDepth(t *testing.T) {
 	assert.Contains(t, launchesOf(t, cutKernels, "gram", nil, x), "between %0:f32[128, 64, 64]", "and that is chosen")
 	assert.NotContains(t, launchesOf(t, cutKernels, "gram", map[string]int64{"cut": 1}, x), "between")
 	assert.NotContains(t, launchesOf(t, cutKernels, "gram", map[string]int64{"cut": 2}, small(lang.BF16, 65537, 64)), "between", "no parts of one length")
+}
+
+// A norm of few or long rows is two launches: what parts of the rows give, and what is made of that. Means and squares of what is off them are put together as they are of the whole.
+func TestCutRows(t *testing.T) {
+	device := jittest.Device(t)
+	module, err := jit.NewCompiler(device, nil).Load("cut.tile", []byte(cutKernels))
+	require.NoError(t, err)
+	shifted := func(x *jit.Array, by float64) *jit.Array { // a mean that is far from 0
+		for i := range x.Len() {
+			x.SetFloat(i, x.Float(i)+by)
+		}
+		return x
+	}
+	for _, c := range []struct {
+		kernel string
+		args   jit.Args
+		cut    bool
+	}{
+		{"columns_of", jit.Args{"x": shifted(small(lang.F32, 1024, 20), 100)}, true},
+		{"columns_of", jit.Args{"x": small(lang.BF16, 2048, 70)}, true},
+		{"columns_of", jit.Args{"x": small(lang.F16, 1028, 3)}, true},
+		{"columns_of", jit.Args{"x": small(lang.F32, 1021, 3)}, false}, // no parts of one length
+		{"samples", jit.Args{"x": shifted(small(lang.F32, 8, 3, 6, 10), 30), "g": small(lang.F32, 3)}, true},
+		{"samples", jit.Args{"x": small(lang.BF16, 5, 2, 7, 9), "g": small(lang.F32, 2)}, true},
+		{"lengths", jit.Args{"x": small(lang.F32, 2, 65536)}, true},
+		{"lengths", jit.Args{"x": small(lang.BF16, 3, 81920)}, true},
+		{"both", jit.Args{"x": small(lang.F32, 1, 65536)}, false}, // each element and the row in one kernel
+	} {
+		var of [2]map[string]*jit.Array
+		for cut := range of {
+			args := maps.Clone(c.args)
+			args["cut"] = cut + 1
+			of[cut], err = module.Call(c.kernel, args)
+			require.NoError(t, err)
+		}
+		for name, want := range of[0] {
+			got, most := of[1][name], 0.0
+			for _, v := range want.Floats() {
+				most = max(most, math.Abs(v))
+			}
+			// As many roundings as a row has elements would be the bound; these are sums of sums.
+			unit := most * math.Ldexp(64, -min(want.DType.Precision()+5, 24))
+			for i, v := range want.Floats() {
+				if !assert.InDelta(t, v, got.Float(i), unit, "%s: %s, element %d", c.kernel, name, i) {
+					break
+				}
+			}
+		}
+		shapes := []*jit.Array{c.args["x"].(*jit.Array)}
+		if g, has := c.args["g"]; has {
+			shapes = append(shapes, g.(*jit.Array))
+		}
+		text := launchesOf(t, cutKernels, c.kernel, map[string]int64{"cut": 2}, shapes...)
+		assert.Equal(t, c.cut, strings.Contains(text, "between"), "%s: %s", c.kernel, text)
+	}
 }

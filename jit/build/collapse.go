@@ -56,6 +56,11 @@ func CollapseSums(f *ir.Func, dims *spec.LaunchDims, may func(slow, fast *ir.Axi
 	}
 }
 
+// CollapseRows is CollapseSums for a kernel that is cut before there is a plan.
+func CollapseRows(f *ir.Func, dims *spec.LaunchDims) {
+	CollapseSums(f, dims, func(slow, fast *ir.Axis) bool { return slow.Len*fast.Len <= ir.NarrowSize })
+}
+
 // collapseSum does that for one pair, and reports whether there was one.
 func collapseSum(f *ir.Func, dims *spec.LaunchDims, may func(slow, fast *ir.Axis) bool) bool {
 	var sums []*ir.Op

@@ -129,7 +129,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		return nil, asBug("passes", err)
 	}
 	if s.Cut != nil {
-		if err := halve(s, f, p.known, target, with); err != nil {
+		if err := halve(s, f, dims, p.known, target, with); err != nil {
 			return nil, err
 		}
 	}
@@ -184,8 +184,12 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 func hasMatrixUnit(t target.Machine) bool { return t.Has(target.MmaSync) }
 
 // halve makes of a whole kernel the half that a launch computes.
-func halve(s *spec.Spec, f *ir.Func, sizes func(*ir.Dim) int64, t target.Machine, with lowering) error {
+func halve(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, sizes func(*ir.Dim) int64, t target.Machine, with lowering) error {
 	h := pass.Halve(f, t.SMs, sizes)
+	if h == nil {
+		build.CollapseRows(f, dims)
+		h = pass.HalveRows(f)
+	}
 	switch {
 	case h == nil:
 		return bug.New("passes", "kernel %s is cut, and there is no place for it", f.Name)

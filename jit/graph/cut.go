@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"tilec/jit/build"
 	"tilec/jit/compile"
 	"tilec/jit/ir"
 	"tilec/jit/pass"
@@ -128,6 +129,10 @@ func Cut(s *spec.Spec, t target.Machine) (*Halves, error) {
 		}
 		return s.Reckoned(n)
 	})
+	if h == nil {
+		build.CollapseRows(f, dims)
+		h = pass.HalveRows(f)
+	}
 	if h == nil {
 		return nil, nil
 	}

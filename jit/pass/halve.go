@@ -27,6 +27,9 @@ type Halves struct {
 	// depth is, of a product whose depth is divided, its axis, and parts how many parts there are.
 	depth *ir.Axis
 	parts int64
+	// rows are, of a kernel of rows, its reductions, and rowAxes the axes that these are over, of which the last is divided.
+	rows    []rowPart
+	rowAxes []*ir.Axis
 }
 
 const (
@@ -42,18 +45,8 @@ const (
 
 // Halve finds where a kernel is to be cut for a machine of so many multiprocessors, with dimensions of these sizes; nil for nowhere.
 func Halve(f *ir.Func, multiprocessors int, sizes func(*ir.Dim) int64) *Halves {
-	if f.HasDebug() {
+	if !cuts(f) {
 		return nil
-	}
-	for _, op := range f.Body.Ops {
-		if len(op.Blocks) > 0 || !op.Pure() && op.Code != lang.OpStore {
-			return nil
-		}
-	}
-	for _, t := range f.Tensors {
-		if t.Scratch || t.Mode == lang.InOut {
-			return nil
-		}
 	}
 	if h := halveReduction(f, multiprocessors); h != nil {
 		return h
@@ -65,6 +58,12 @@ func Halve(f *ir.Func, multiprocessors int, sizes func(*ir.Dim) int64) *Halves {
 		return h
 	}
 	return halveProduct(f)
+}
+
+// cuts reports a kernel that can be cut at all.
+func cuts(f *ir.Func) bool {
+	return !f.HasDebug() && !slices.ContainsFunc(f.Body.Ops, func(op *ir.Op) bool { return len(op.Blocks) > 0 || !op.Pure() && op.Code != lang.OpStore }) &&
+		!slices.ContainsFunc(f.Tensors, func(t *ir.Tensor) bool { return t.Scratch || t.Mode == lang.InOut })
 }
 
 // OfProduct reports a cut behind a product, or in its depth; else it is one of a reduction.
@@ -244,6 +243,10 @@ func neededFor(op *ir.Op) map[*ir.Op]bool {
 
 // Front makes the first launch of the kernel.
 func (h *Halves) Front(f *ir.Func) {
+	if h.rows != nil {
+		h.frontOfRows(f)
+		return
+	}
 	if h.depth != nil {
 		h.frontOfDepth(f)
 		return
@@ -287,6 +290,10 @@ func gridFirst(f *ir.Func) {
 func (h *Halves) Behind(f *ir.Func) {
 	if h.Value.Code == lang.OpScan {
 		h.scanBehind(f)
+		return
+	}
+	if h.rows != nil {
+		h.behindRows(f)
 		return
 	}
 	if h.depth != nil {

@@ -57,7 +57,7 @@ func halveDepth(f *ir.Func, multiprocessors int, sizes func(*ir.Dim) int64) *Hal
 			break
 		}
 	}
-	if h.parts == 0 || !h.divides(f) {
+	if h.parts == 0 || !h.divides(f, neededFor(h.Value)) {
 		return nil
 	}
 	h.Shape = []*ir.Dim{f.ConstDim(h.parts)}
@@ -67,10 +67,10 @@ func halveDepth(f *ir.Func, multiprocessors int, sizes func(*ir.Dim) int64) *Hal
 	return h
 }
 
-// divides reports that the depth is a dimension of its own of all that has it, which can be two: that of the parts and that of the positions of each.
-func (h *Halves) divides(f *ir.Func) bool {
+// divides reports that the depth is a dimension of its own of all that has it, which can be two: that of the parts and that of the positions of each. Only what is needed may have it;
+// nil stands for all.
+func (h *Halves) divides(f *ir.Func, needed map[*ir.Op]bool) bool {
 	places := map[*ir.Tensor]int{}
-	needed := neededFor(h.Value)
 	for _, op := range f.Body.Ops {
 		switch {
 		case op.Code == lang.OpIndex && op.Axis == h.depth:
@@ -95,7 +95,7 @@ func (h *Halves) divides(f *ir.Func) bool {
 				return false
 			}
 		}
-		if old, seen := places[t]; seen && old != at || at >= 0 && (op.Code != lang.OpLoad || !needed[op]) {
+		if old, seen := places[t]; seen && old != at || at >= 0 && needed != nil && (op.Code != lang.OpLoad || !needed[op]) {
 			return false
 		}
 		places[t] = at
@@ -107,9 +107,25 @@ func (h *Halves) divides(f *ir.Func) bool {
 func (h *Halves) frontOfDepth(f *ir.Func) {
 	needed := neededFor(h.Value)
 	f.Body.Ops = slices.DeleteFunc(f.Body.Ops, func(op *ir.Op) bool { return !needed[op] })
+	part, number := h.divide(f)
+	b := &ir.Builder{Func: f, Block: f.Body, At: h.Value.At}
+	at := []*ir.Value{number}
+	for _, a := range f.Grid() {
+		if a != part {
+			at = append(at, h.place(b, a))
+		}
+	}
+	t := h.tensor(f, lang.Out)
+	b.Emit(&ir.Op{Code: lang.OpStore, Tensor: t, Args: append(at, h.Value.Result()), Checked: make([]bool, len(t.Shape))})
+	gridFirst(f)
+	dropAxes(f)
+}
+
+// divide makes two axes of the depth of all operations: one of the grid for the parts, of which it gives the position too, and one of the positions of each, which has the depth's name.
+func (h *Halves) divide(f *ir.Func) (part *ir.Axis, number *ir.Value) {
 	k := h.depth
 	length := k.Len / h.parts
-	part := f.AddAxis(ir.Axis{Name: k.Name + "_part", Kind: ir.Grid, Scalar: true, Dim: f.ConstDim(h.parts), At: k.At})
+	part = f.AddAxis(ir.Axis{Name: k.Name + "_part", Kind: ir.Grid, Scalar: true, Dim: f.ConstDim(h.parts), At: k.At})
 	each := f.AddAxis(ir.Axis{Name: k.Name, Kind: ir.Whole, Dim: f.ConstDim(length), Len: length, Extent: length, At: k.At})
 	one := func(axes []*ir.Axis) []*ir.Axis {
 		axes = slices.Clone(axes)
@@ -130,7 +146,7 @@ func (h *Halves) frontOfDepth(f *ir.Func) {
 		t.Shape = slices.Concat(t.Shape[:at], []*ir.Dim{part.Dim, each.Dim}, t.Shape[at+1:])
 	}
 	b := &ir.Builder{Func: f, Block: &ir.Block{}}
-	number := b.Emit(&ir.Op{Code: lang.OpStart, Axis: part})[0]
+	number = b.Emit(&ir.Op{Code: lang.OpStart, Axis: part})[0]
 	for _, op := range f.Body.Ops {
 		if op.Code == lang.OpIndex && op.Axis == k {
 			op.Axis = each
@@ -139,27 +155,16 @@ func (h *Halves) frontOfDepth(f *ir.Func) {
 			op.Args = slices.Insert(slices.Clone(op.Args), at, number)
 			op.Checked = slices.Insert(slices.Clone(op.Checked), at, false)
 		}
-		if op == h.Value {
-			op.Over = []*ir.Axis{each}
-		}
+		op.Axes, op.Over = one(op.Axes), one(op.Over)
 		for _, v := range op.Results {
 			v.Type.Axes = one(v.Type.Axes)
 		}
 		b.Block.Ops = append(b.Block.Ops, op)
 	}
 	f.Body.Ops = b.Block.Ops
-	b.Block, b.At = f.Body, h.Value.At
-	at := []*ir.Value{number}
-	for _, a := range f.Grid() {
-		if a != part {
-			at = append(at, h.place(b, a))
-		}
-	}
-	t := h.tensor(f, lang.Out)
-	b.Emit(&ir.Op{Code: lang.OpStore, Tensor: t, Args: append(at, h.Value.Result()), Checked: make([]bool, len(t.Shape))})
-	gridFirst(f)
-	dropAxes(f)
-	each.Name = k.Name // which nothing else has any more
+	f.Axes = slices.DeleteFunc(f.Axes, func(a *ir.Axis) bool { return a == k })
+	each.Name = k.Name
+	return part, number
 }
 
 // place emits the position along an axis of the grid.
