@@ -122,8 +122,8 @@ func KernelFunction(k *typed.Kernel) *Function {
 	return f
 }
 
-// CanPin reports a name that a launch may pin: one of Tiles, two axes of a kernel's grid, as `h_v`, that the compiler may make one, or the number of a loop, which may
-// become one over positions.
+// CanPin reports a name that a launch may pin: one of Tiles, a whole axis, axes of a kernel's grid or whole ones behind one another, as `h_v`, that the compiler may make one, or the number of a loop,
+// which may become one over positions.
 func (f *Function) CanPin(name string) bool {
 	if f == nil {
 		return false
@@ -134,15 +134,23 @@ func (f *Function) CanPin(name string) bool {
 	if f.Kernel == nil {
 		return false
 	}
-	last := ""
-	for _, a := range f.Kernel.Axes {
-		if a.Kind != typed.GridAxis {
-			continue
+	for _, kind := range []typed.AxisKind{typed.GridAxis, typed.WholeAxis} {
+		var of []string
+		for _, a := range f.Kernel.Axes {
+			if a.Kind == kind {
+				of = append(of, a.Name)
+			}
+			if a.Kind == typed.WholeAxis && a.Name == name {
+				return true
+			}
 		}
-		if last != "" && name == last+"_"+a.Name {
-			return true
+		for i := range of {
+			for j := i + 2; j <= len(of); j++ {
+				if name == strings.Join(of[i:j], "_") {
+					return true
+				}
+			}
 		}
-		last = a.Name
 	}
 	_, found := typed.Find(f.Kernel, func(l *typed.For) bool { return l.Index != nil && l.Index.Name == name })
 	return found

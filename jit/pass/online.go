@@ -102,9 +102,6 @@ body:
 // softmax is one of which there is to be a loop.
 type softmax struct{ *ir.Softmax }
 
-// HasSoftmax reports a kernel of which `online` makes another.
-func HasSoftmax(f *ir.Func) bool { return ir.FindSoftmax(f) != nil }
-
 // rewrite puts the loop in the place of the largest score.
 func (s *softmax) rewrite() {
 	s.ahead()

@@ -97,7 +97,7 @@ func (s *search) over(ks []knob) {
 // oneProduct is the space of blocks of which each has one product of a batch; nil where there is no batch. Thinned out, a space of many axes has few blocks of that kind, and no good
 // one for certain.
 func (m *model) oneProduct(ks []knob) (one []knob) {
-	if !m.contracts {
+	if !m.softmax { // plans of other products were measured as they are found without it
 		return nil
 	}
 	for i, k := range ks {

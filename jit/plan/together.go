@@ -9,9 +9,6 @@ import (
 // rows and columns. Each of the axes may be short: together they fill the depth of an instruction. Those that
 // are streamed become loops one inside the other.
 
-// shortDepth is up to how many positions an axis of several has the room of a power of two, where it fills an instruction and where it takes several.
-const shortDepth = 16
-
 // depthPadding is by how much padding makes the depth of a contraction over several axes larger: the backend fills an instruction
 // with the first axes, the last of them the fastest, and pads each.
 func (c at) depthPadding(op *ir.Op) float64 {
@@ -27,9 +24,6 @@ func (c at) depthPadding(op *ir.Op) float64 {
 			unit = min(unit, nextPow2(e))
 		}
 		left /= unit
-		if e <= shortDepth { // of the steps of a short axis too
-			unit = nextPow2(e)
-		}
 		padded, all = times(padded, roundUp(e, unit)), times(all, e)
 	}
 	return float64(padded) / float64(all)
