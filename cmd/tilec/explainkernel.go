@@ -160,7 +160,7 @@ func launchPages(s *spec.Spec, machine target.Machine) ([]*kernelPage, error) {
 		}
 		return p, err
 	}
-	parts, said, judged, err := partsOf(s, machine)
+	parts, said, judged, rereads, err := partsOf(s, machine)
 	if err != nil {
 		return nil, err
 	}
@@ -179,21 +179,22 @@ func launchPages(s *spec.Spec, machine target.Machine) ([]*kernelPage, error) {
 		}
 		pages, time = append(pages, page), time+page.Best.Seconds
 	}
-	if whole != nil && time >= whole.Best.Seconds {
+	if whole != nil && !graph.Pays(whole.Best, time, rereads) {
 		return []*kernelPage{whole}, nil
 	}
 	return pages, nil
 }
 
 // partsOf are the launches that a launch becomes, with what is said of each; nil where it is one. Judged says that it becomes these where they are predicted to take less time.
-func partsOf(s *spec.Spec, machine target.Machine) (parts []*spec.Spec, said []string, judged bool, err error) {
+// Rereads says that they read again what one could keep.
+func partsOf(s *spec.Spec, machine target.Machine) (parts []*spec.Spec, said []string, judged, rereads bool, err error) {
 	h, err := graph.Cut(s, machine)
 	if err != nil {
-		return nil, nil, false, err
+		return nil, nil, false, false, err
 	}
 	if h != nil {
 		between := fmt.Sprintf("%s%v between them; `cut=1` keeps it one", h.DType, h.Shape)
-		return []*spec.Spec{h.Front, h.Behind}, []string{"the first of the two launches in which it is cut, with " + between, "the second of two launches, with " + between}, h.Judged, nil
+		return []*spec.Spec{h.Front, h.Behind}, []string{"the first of the two launches in which it is cut, with " + between, "the second of two launches, with " + between}, h.Judged, h.Rereads, nil
 	}
 	parts, judged, err = graph.Relaid(s, machine)
 	for i := range parts {
@@ -207,7 +208,7 @@ func partsOf(s *spec.Spec, machine target.Machine) (parts []*spec.Spec, said []s
 			said = append(said, fmt.Sprintf("lays out an operand of %s anew", s.Kernel.Name))
 		}
 	}
-	return parts, said, judged, err
+	return parts, said, judged, false, err
 }
 
 // givenTo are the sizes, constants, types and pins of options.

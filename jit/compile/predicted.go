@@ -9,13 +9,13 @@ import (
 
 // prediction is what the planner reckoned of a launch, or why there is no plan.
 type prediction struct {
-	seconds float64
-	err     error
+	estimate *plan.Estimate
+	err      error
 }
 
-// Predicted is how many seconds a launch of a specialisation is predicted to take on the compiler's device, or the error of one that has no plan. It serves to
+// Predicted is what a launch of a specialisation is predicted to take on the compiler's device, or the error of one that has no plan. It serves to
 // choose among launches before any is compiled; each is lowered once.
-func (c *Compiler) Predicted(s *spec.Spec) (float64, error) {
+func (c *Compiler) Predicted(s *spec.Spec) (*plan.Estimate, error) {
 	key := compiledKey{c.Device.Space(), c.Device.Target().Name, s.Key()}
 	c.mu.Lock()
 	p, found := c.predictions[key]
@@ -23,7 +23,10 @@ func (c *Compiler) Predicted(s *spec.Spec) (float64, error) {
 	if !found {
 		l, err := Lower(s, c.Device.Target(), nil)
 		if p.err = err; err == nil {
-			p.seconds = l.Plan.Time
+			p.estimate = &plan.Estimate{Seconds: l.Plan.Time}
+			if l.Plan.Estimate != nil {
+				p.estimate = l.Plan.Estimate
+			}
 		}
 		if s.Vary == nil { // the next may be another
 			c.mu.Lock()
@@ -34,7 +37,7 @@ func (c *Compiler) Predicted(s *spec.Spec) (float64, error) {
 			c.mu.Unlock()
 		}
 	}
-	return p.seconds, p.err
+	return p.estimate, p.err
 }
 
 // PredictedOn is how many seconds the plan is predicted to take on another machine, or on the same one with other figures: nothing is chosen

@@ -8,6 +8,7 @@ import (
 	"tilec/jit/compile"
 	"tilec/jit/ir"
 	"tilec/jit/pass"
+	"tilec/jit/plan"
 	"tilec/jit/spec"
 	"tilec/jit/target"
 	"tilec/jit/tensor"
@@ -106,8 +107,8 @@ type Halves struct {
 	// DType and Shape are those of the tensor between.
 	DType lang.DType
 	Shape []int64
-	// Judged: of a product, which is cut where that is predicted to take less time.
-	Judged bool
+	// Judged: it is cut where that is predicted to take less time. Rereads: the second launch reads again what the first has read.
+	Judged, Rereads bool
 }
 
 // Cut finds how a launch is cut for a machine; nil where it stays one.
@@ -136,7 +137,7 @@ func Cut(s *spec.Spec, t target.Machine) (*Halves, error) {
 	if h == nil {
 		return nil, nil
 	}
-	made := &Halves{DType: h.Type(), Judged: h.OfProduct() && cutAsked(s) != cutAlways}
+	made := &Halves{DType: h.Type(), Judged: h.OfProduct() && cutAsked(s) != cutAlways, Rereads: h.OfRows()}
 	sizes := []size.Size{}
 	for _, d := range h.Shape {
 		n := d.Value
@@ -181,7 +182,7 @@ func Cut(s *spec.Spec, t target.Machine) (*Halves, error) {
 func (b *Bound) halvesOf(c Call, env *compile.Compiler, guard int64) ([]Call, error) {
 	s, inputs := c.Spec, len(c.Spec.Kernel.Params)
 	h, err := Cut(s, env.Device.Target())
-	if h == nil || err != nil || h.Judged && !pays(env, s, h.Front, h.Behind) {
+	if h == nil || err != nil || h.Judged && !pays(env, h.Rereads, s, h.Front, h.Behind) {
 		return nil, err
 	}
 	bytes := (h.DType.Bytes(tensor.Elements(h.Shape)) + guard + tempAlign - 1) / tempAlign * tempAlign
@@ -199,10 +200,10 @@ func (b *Bound) halvesOf(c Call, env *compile.Compiler, guard int64) ([]Call, er
 	return []Call{front, behind}, nil
 }
 
-// pays reports that several launches are predicted to take less time than the one that they stand for. Where one of them has no plan, the error
+// pays reports that several launches are predicted to take less time than the one that they stand for, which may keep what they read again. Where one of them has no plan, the error
 // is that of the whole, or there is none.
-func pays(env *compile.Compiler, whole *spec.Spec, parts ...*spec.Spec) bool {
-	most, err := env.Predicted(whole)
+func pays(env *compile.Compiler, rereads bool, whole *spec.Spec, parts ...*spec.Spec) bool {
+	one, err := env.Predicted(whole)
 	if err != nil {
 		return false
 	}
@@ -212,7 +213,15 @@ func pays(env *compile.Compiler, whole *spec.Spec, parts ...*spec.Spec) bool {
 		if err != nil {
 			return false
 		}
-		time += n
+		time += n.Seconds
 	}
-	return time < most
+	return Pays(one, time, rereads)
+}
+
+// Pays reports that launches of so many seconds together are predicted to be faster than one, which may keep what they read again.
+func Pays(one *plan.Estimate, time float64, rereads bool) bool {
+	if rereads {
+		return time < one.AgainstReading()
+	}
+	return time < one.Seconds
 }

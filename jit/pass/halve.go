@@ -69,6 +69,9 @@ func cuts(f *ir.Func) bool {
 // OfProduct reports a cut behind a product, or in its depth; else it is one of a reduction.
 func (h *Halves) OfProduct() bool { return h.part == nil }
 
+// OfRows reports a cut of a kernel of rows, whose second launch reads them again.
+func (h *Halves) OfRows() bool { return h.rows != nil }
+
 // Type is that of the elements between the launches.
 func (h *Halves) Type() lang.DType { return h.Value.Result().Type.DType }
 

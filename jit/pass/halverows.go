@@ -24,7 +24,7 @@ type rowPart struct {
 	mean int
 }
 
-// HalveRows finds how a kernel of rows is cut; nil where it is not.
+// HalveRows finds how a kernel is cut that goes through its rows more than once; nil where it is not.
 func HalveRows(f *ir.Func) *Halves {
 	if !cuts(f) || f.HasRanges() {
 		return nil
@@ -47,7 +47,7 @@ func HalveRows(f *ir.Func) *Halves {
 		}
 		h.rows = append(h.rows, *one)
 	}
-	if len(h.rows) == 0 || slices.ContainsFunc(over, func(a *ir.Axis) bool { return !entire(a) }) {
+	if len(h.rows) == 0 || len(h.rows) == 1 && !h.wide(f, over) || slices.ContainsFunc(over, func(a *ir.Axis) bool { return !entire(a) }) {
 		return nil
 	}
 	h.Value = h.rows[0].op

@@ -60,6 +60,7 @@ type estimate struct {
 	waves                              float64 // wave efficiency, 0 to 1
 	blocks, perSM                      int64
 	registers, sharedBytes, workingSet int64
+	keeps                              bool // rows, in shared memory
 }
 
 // violation is a limit that a candidate breaks.
@@ -421,6 +422,7 @@ func (c at) gpu() (*estimate, *violation) {
 	}
 	e.perSM = min(int64(t.ThreadsPerSM)/threads, int64(t.BlocksPerSM), max(int64(t.RegistersPerSM)/(threads*each), 1))
 	loads, rows := c.kept()
+	e.keeps = len(loads) > 0
 	e.sharedBytes += rows
 	if e.sharedBytes > 0 {
 		e.perSM = min(e.perSM, max(int64(t.SharedPerBlock)/e.sharedBytes, 1))
