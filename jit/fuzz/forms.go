@@ -3,6 +3,7 @@ package fuzz
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilec/lang"
@@ -116,6 +117,9 @@ func (g *generator) attentionKernel() string {
 	}
 	q, k, v := access("H", "S", "D"), access("H", "P", "D"), access("H", "P", "E")
 	causal := g.chance(60)
+	if g.chance(35) {
+		return g.attentionFormula(e, q, k, v, causal)
+	}
 	by := g.fresh("B")
 	g.tunes = append(g.tunes, fmt.Sprintf("%s = %d", by, pick(g.r, 64, 64, 64, 64, 128, 128, 16, 32)))
 	step := g.fresh("B")
@@ -157,6 +161,43 @@ func (g *generator) attentionKernel() string {
 	return g.assemble([]string{"h in H", "i in S by " + by})
 }
 
+// attentionFormula makes attention of whole axes: the passes of its softmax may become one loop.
+func (g *generator) attentionFormula(e elem, q, k, v string, causal bool) string {
+	by := g.fresh("B")
+	g.tunes = append(g.tunes, fmt.Sprintf("%s = %d", by, pick(g.r, 64, 64, 128, 16)))
+	g.wholes = []string{"j"}
+	for _, a := range []string{"d in D", "e in E", "j in P"} {
+		g.line("axis %s", a)
+	}
+	g.line("let s = dot(%s, %s)%s", q, k, pick(g.r, "", " * 0.125", " * 0.3"))
+	if causal {
+		g.line("let s = where(index(j) <= index(i)%s, s, -inf)", pick(g.r, "", "", " and index(j) != index(i) - 7"))
+	}
+	g.line("let m = max(s, over j)")
+	at, f := "m", pick(g.r, "exp", "exp", "exp2")
+	if g.chance(30) {
+		g.line("let u = where(m == -inf, 0, m)")
+		at = "u"
+	}
+	g.line("let p = %s(%s)", f, pick(g.r, "s - "+at, "s - "+at, "(s - "+at+") * 0.7"))
+	g.line("let l = sum(p, over j)")
+	w, out := "p", "acc / l"
+	if g.chance(40) { // divided before the product
+		w, out = "(p / l)", "acc"
+	}
+	if g.chance(20) { // some weights are left out
+		g.line("let w = where((index(j) + index(i)) %% 3 == 0, 0, %s)", w)
+		w = "w"
+	}
+	g.line("let acc = dot(%s as %s, %s)", w, e.name, v)
+	h, i, d := &axis{name: "h", dim: "H", scalar: true}, &axis{name: "i", dim: "S"}, &axis{name: "e", dim: "E", kind: wholeAxis}
+	g.put([]*axis{h, i, d}, value{"(" + out + ") as " + e.name, e, []*axis{i, d}})
+	if g.chance(30) {
+		g.put([]*axis{h, i}, value{"(m + log(l))", concrete(lang.F32), []*axis{i}})
+	}
+	return g.assemble([]string{"h in H", "i in S by " + by})
+}
+
 // attentionTrials are launches of attention: heads of sizes that there are, and some that there are not.
 func (g *generator) attentionTrials(seed uint64) []Trial {
 	var out []Trial
@@ -173,6 +214,10 @@ func (g *generator) attentionTrials(seed uint64) []Trial {
 			r.Dims["S"], r.Dims["H"] = (r.Dims["S"]+1)/2, 1
 		}
 		g.pinForms(&r, productForms)
+		g.pinForms(&r, []formPin{{"online", 60, []int64{1, 2, 2, 2}}})
+		if slices.Contains(g.wholes, "j") && g.chance(50) {
+			r.Pins["j"] = pick[int64](g.r, 16, 32, 64, 64, 128)
+		}
 		out = append(out, r)
 	}
 	return out

@@ -106,6 +106,7 @@ func (g *generator) rowTrials(seed uint64) []Trial {
 			{"words", 40, []int64{1, 2, 2}},
 			{"stagger", 40, []int64{1, 2}},
 			{"moments", 40, []int64{1, 2}},
+			{"online", 40, []int64{1, 2, 2}},
 			{"deferred", 30, []int64{1, 2}},
 			{"split", 30, []int64{2, 2, 3, 4, 8}},
 			{"occupancy", 15, []int64{1, 2, 3}},
