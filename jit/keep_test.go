@@ -128,7 +128,7 @@ kernel both(x: f32[A, M, N], z: f32[A, M, N]) -> y: f32[A, M, N]
 			module := reporting(t, &report, []byte(source))
 			r := rand.New(rand.NewPCG(3, 4))
 			values := normal(r, a*m*c.n)
-			args := Args{"x": Converted(c.d, values, a, m, c.n), "split": 1, "warps": 16, "j": 4096} // a block a multiprocessor
+			args := Args{"x": Converted(c.d, values, a, m, c.n), "split": 1, "warps": 16, "j": 4096, "online": 1} // a block a multiprocessor
 			read := a * m * c.n * int64(c.d.Size())
 			if c.kernel == "both" {
 				args["z"] = Converted(c.d, values, a, m, c.n)

@@ -47,7 +47,7 @@ func halveDepth(f *ir.Func, multiprocessors int, sizes func(*ir.Dim) int64) *Hal
 	if slices.ContainsFunc(product.Result().Type.Axes, func(a *ir.Axis) bool { return a.Kind != ir.Grid }) {
 		return nil
 	}
-	if tiles*largestCluster >= int64(multiprocessors) {
+	if tiles < 1 || tiles*largestCluster >= int64(multiprocessors) {
 		return nil
 	}
 	most := min(int64(multiprocessors)/tiles, k.Len/deepParts, mostParts)
