@@ -351,7 +351,7 @@ func (m *model) chunks(i int) []int64 {
 	slices.Sort(cut)
 	// Without a loop, the whole of a long contraction would be operands at once and one long run of code. But an axis along which another product has columns, as the channels of
 	// attention are, makes that product's rows anew for each step of a loop over them.
-	if (len(a.Choices) > 0 || m.contracted[i] && m.target.IsGPU() && !(m.matrix[i] && a.Len <= longestRow)) && longest < a.Len {
+	if (len(a.Choices) > 0 || m.contracted[i] && m.target.IsGPU() && !((m.matrix[i] || m.softmax) && a.Len <= longestRow)) && longest < a.Len {
 		return slices.Compact(cut)
 	}
 	return append(slices.Compact(cut), a.Len)
