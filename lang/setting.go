@@ -91,7 +91,7 @@ var settings = []Setting{
 	{Name: "relayout", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 2, Unit: "ways", Written: "@relayout(1)",
 		Doc: "a way to treat operands of products, up to 2: 1 leaves them as they lie in memory, 2 first copies those whose channels do not lie innermost, or whose rows do not begin at multiples of 16 bytes, and, of a product of floats of 8 bits, one as f16, and others of 8 bits that lie across the depth with the depth innermost; where nothing is said, they are copied if that pays"},
 	{Name: "cut", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 2, Unit: "launches", Written: "@cut(1)",
-		Doc: "launches of a kernel that reduces all it reads to one number, or rows of a product, up to 2: 1 keeps it whole, 2 cuts it where it can be; where nothing is said, it is cut if that pays"},
+		Doc: "launches of a kernel that reduces all it reads to one number, rows of a product, or rows that it goes through again, or of a product of much depth and few results, up to 2: 1 keeps it whole, 2 cuts it where it can be; where nothing is said, it is cut if that pays"},
 	{Name: "online", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 2, Unit: "ways", Written: "@online(1)",
 		Doc: "a way through the scores of a softmax, up to 2: 1 goes through them for the largest, for the sum of their weights, and for what these are multiplied with; 2 once, with the largest so far; where nothing is said, what is predicted to be faster"},
 	{Name: "ranges", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 256, PowerOfTwo: true, Unit: "ranges in a block", Written: "@ranges(16)",

@@ -57,10 +57,11 @@ func HalveRows(f *ir.Func) *Halves {
 		}
 	}
 	last := h.rowAxes[len(h.rowAxes)-1]
-	if slices.ContainsFunc(f.Axes, func(a *ir.Axis) bool { return a.Kind != ir.Grid && !slices.Contains(over, a) }) || slices.ContainsFunc(h.rows, func(r rowPart) bool {
-		return len(ir.Without(f.Grid(), r.op.Result().Type.Axes)) > len(slices.DeleteFunc(f.Grid(), func(a *ir.Axis) bool { return !a.Scalar }))
-	}) {
-		return nil
+	for _, a := range f.Axes { // each position of the grid has a row of its own, of each reduction, and nothing else
+		switch {
+		case a.Kind != ir.Grid && !slices.Contains(over, a), a.Kind == ir.Grid && !a.Scalar && slices.ContainsFunc(h.rows, func(r rowPart) bool { return !r.op.Result().Type.Has(a) }):
+			return nil
+		}
 	}
 	for _, op := range f.Body.Ops { // results of rows and of all elements are no matter of the same blocks
 		if op.Code == lang.OpStore && len(ir.Without(over, ir.Union(valueTypes(op.Indices())...))) > 0 && h.wide(f, over) {
