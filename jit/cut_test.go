@@ -374,9 +374,9 @@ func TestCutRows(t *testing.T) {
 	device := jittest.Device(t)
 	module, err := jit.NewCompiler(device, nil).Load("cut.tile", []byte(cutKernels))
 	require.NoError(t, err)
-	shifted := func(x *jit.Array, by float64) *jit.Array { // a mean that is far from 0
+	shifted := func(x *jit.Array, by float64) *jit.Array { // a mean that is far from 0, and another in each part
 		for i := range x.Len() {
-			x.SetFloat(i, x.Float(i)+by)
+			x.SetFloat(i, x.Float(i)+by+math.Floor(float64(8*i)/float64(x.Len())))
 		}
 		return x
 	}

@@ -202,7 +202,7 @@ var mixedFaults = []Fault{
 		Old: `if !p.target.IsGPU() || asked == onlineNever || softmax == nil {`, New: `if p.target.IsGPU() || asked == onlineNever || softmax == nil {`,
 		Note: "a softmax goes through its scores for each of its passes"},
 	{ID: "rows-squares", File: "jit/pass/halverows.go", Class: "ir", First: "jit@emu TestCutRows",
-		Old: `b.Op(lang.OpMul, reduce(lang.OpSum, b.Op(lang.OpMul, off, off)), number(each))`, New: `b.Op(lang.OpMul, reduce(lang.OpSum, b.Op(lang.OpMul, off, off)), number(1))`,
+		Old: `b.Op(lang.OpMul, reduce(lang.OpSum, b.Op(lang.OpMul, off, off)), number(each))`, New: `b.Op(lang.OpMul, reduce(lang.OpSum, b.Op(lang.OpMul, off, off)), number(each*0+1))`,
 		Note: "what the means of parts are off the mean counts once for each part"},
 	{ID: "depth-parts", File: "jit/pass/halvedepth.go", Class: "ir", First: "jit@emu TestCutDepth",
 		Old: `length := k.Len / h.parts`, New: `length := k.Len/h.parts - 1`,

@@ -8,7 +8,8 @@ import (
 	"tilec/lang"
 )
 
-// This file cuts a kernel in two launches, with a tensor between them. Two kinds of kernels gain by it, beside those that scan (halvescan.go). One that reduces very much to one number, or to few, has
+// This file cuts a kernel in two launches, with a tensor between them. Two kinds of kernels gain by it, beside those that scan (halvescan.go), products of much depth (halvedepth.go) and rows that are
+// gone through again (halverows.go). One that reduces very much to one number, or to few, has
 // a block for each, or those of a cluster: cut, many blocks reduce a part each, in an order that the part has, and the second launch reduces what they give,
 // in order too. One whose rows are a product that is reduced again, as a linear layer with a softmax behind, makes the product anew for each
 // loop over a row that does not fit a block: cut, the product is made once, by blocks that need not have whole rows.
