@@ -82,7 +82,7 @@ func atomicUpdate(d *decoder) {
 				} else {
 					r = result(p.space, old, w.regs[b[k]][lane])
 				}
-				setWord(at, r)
+				setChanged(at, old, r)
 				if returns {
 					w.regs[dsts[k].row][lane] = old & dsts[k].mask
 				}
@@ -90,6 +90,15 @@ func atomicUpdate(d *decoder) {
 		}
 		for _, dst := range dsts {
 			w.init[dst.row] |= w.active
+		}
+	}
+}
+
+// setChanged writes the bytes of a word that are others than they were as it was read: a block that shares the word may have written its own since, without an atomic.
+func setChanged(at []byte, old, value uint64) {
+	for i := range at {
+		if b := byte(value >> (8 * i)); b != byte(old>>(8*i)) {
+			at[i] = b
 		}
 	}
 }
