@@ -107,8 +107,10 @@ func newSoftmax(f *Func, op *Op, loose bool) *Softmax {
 	return s
 }
 
-// Wide reports a value along the axis, Follows one that depends on the largest score.
-func (s *Softmax) Wide(v *Value) bool    { return v.Type.Has(s.Axis) }
+// Wide reports a value along the axis of the scores.
+func (s *Softmax) Wide(v *Value) bool { return v.Type.Has(s.Axis) }
+
+// Follows reports a value that depends on the largest score.
 func (s *Softmax) Follows(v *Value) bool { return s.follows[v] }
 
 // again reports a value that a loop over the axis can compute by itself.
@@ -252,13 +254,22 @@ func (s *Softmax) multiple(sum *Op, v *Value) bool {
 	case lang.OpDiv:
 		return s.multiple(sum, op.Args[0]) && s.factor(sum, op.Args[1])
 	case lang.OpWhere:
-		x, y := op.Args[1], op.Args[2]
-		if isNumber(x, 0) {
-			x, y = y, x
-		}
-		return isNumber(y, 0) && s.multiple(sum, x) && !s.Follows(op.Args[0]) && s.again(op.Args[0])
+		x := s.leftIn(op)
+		return x != nil && s.multiple(sum, x)
 	}
 	return false
+}
+
+// leftIn is, of a choice between a value and 0 that does not depend on the largest score, the value; nil of others.
+func (s *Softmax) leftIn(op *Op) *Value {
+	x, y := op.Args[1], op.Args[2]
+	if isNumber(x, 0) {
+		x, y = y, x
+	}
+	if !isNumber(y, 0) || s.Follows(op.Args[0]) || !s.again(op.Args[0]) {
+		return nil
+	}
+	return x
 }
 
 // factor reports one that the loop has, or one of the row alone.
@@ -283,11 +294,8 @@ func (s *Softmax) share(v *Value) bool {
 		by := op.Args[1].Def
 		return by != nil && by.Code == lang.OpSum && slices.Equal(by.Over, s.Largest.Over) && by.Args[0] == s.Weight && s.share(op.Args[0])
 	case lang.OpWhere:
-		x, y := op.Args[1], op.Args[2]
-		if isNumber(x, 0) {
-			x, y = y, x
-		}
-		return isNumber(y, 0) && s.share(x) && !s.Follows(op.Args[0]) && s.again(op.Args[0])
+		x := s.leftIn(op)
+		return x != nil && s.share(x)
 	}
 	return false
 }

@@ -44,7 +44,7 @@ const (
 	largestCluster = 8
 )
 
-// Halve finds where a kernel is to be cut for a machine of so many multiprocessors, with dimensions of these sizes; nil for nowhere.
+// Halve finds where a kernel is to be cut for a machine of so many multiprocessors, with dimensions of these sizes; nil where it stays one launch.
 func Halve(f *ir.Func, multiprocessors int, sizes func(*ir.Dim) int64) *Halves {
 	if !cuts(f) {
 		return nil
@@ -219,10 +219,8 @@ func (h *Halves) places(f *ir.Func, b *ir.Builder) []*ir.Value {
 	for _, a := range f.Axes {
 		switch {
 		case !h.OfProduct() && !slices.Contains(h.along, a):
-		case h.Value.Result().Type.Has(a):
-			at = append(at, b.Emit(&ir.Op{Code: lang.OpIndex, Axis: a})[0])
-		case a.Kind == ir.Grid:
-			at = append(at, b.Emit(&ir.Op{Code: lang.OpStart, Axis: a})[0])
+		case h.Value.Result().Type.Has(a), a.Kind == ir.Grid && a.Scalar:
+			at = append(at, h.place(b, a))
 		}
 	}
 	return at
