@@ -54,9 +54,15 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 		before.Fused = s.Fused[:i]
 		j := &joining{Builder: ir.Builder{Func: f}, f: f, part: part, values: map[*ir.Value]*ir.Value{}, dims: map[*ir.Dim]*ir.Dim{},
 			tensors: map[*ir.Tensor]*ir.Tensor{}, axes: map[*ir.Axis]*ir.Axis{}, at: map[*ir.Axis]*ir.Value{},
-			spread: map[*ir.Axis][]*ir.Axis{}, groups: fusion.Groups, parts: fusion.Parts, expands: fusion.Expand, rest: fusion.Rest, flat: fusion.Flat, known: map[*ir.Tensor]*ir.Tensor{}, same: map[*ir.Tensor]*ir.Tensor{}, gone: map[*ir.Tensor]bool{}, renamed: map[string]string{}, name: fusion.Spec.Kernel.Name}
+			spread: map[*ir.Axis][]*ir.Axis{}, groups: fusion.Groups, parts: fusion.Parts, expands: fusion.Expand, rest: fusion.Rest, along: fusion.Along, known: map[*ir.Tensor]*ir.Tensor{}, same: map[*ir.Tensor]*ir.Tensor{}, gone: map[*ir.Tensor]bool{}, renamed: map[string]string{}, name: fusion.Spec.Kernel.Name}
 		j.into = tensorAt(f, before.Operands(), fusion.Into)
 		j.from = tensorAt(part, fusion.Spec.Operands(), fusion.From)
+		for _, place := range fusion.Flat {
+			if j.flat == nil {
+				j.flat = map[*ir.Tensor]bool{}
+			}
+			j.flat[tensorAt(part, fusion.Spec.Operands(), place)] = true
+		}
 		j.suits(dims, partDims)
 		gone, known := fusion.Gone(), fusion.Known()
 		for _, s := range fusion.All() {
@@ -126,8 +132,11 @@ type joining struct {
 	expands []spec.Expanded
 	// rest is spec.Fusion's.
 	rest spec.Rest
-	// flat is spec.Fusion's.
-	flat    bool
+	// flat are tensors of part that are seen in the shape of into, and along is spec.Fusion's.
+	flat  map[*ir.Tensor]bool
+	along []spec.Along
+	// places are the dimensions of into that axes of part are along, which reads into in another shape.
+	places  map[*ir.Axis]int
 	dims    map[*ir.Dim]*ir.Dim
 	tensors map[*ir.Tensor]*ir.Tensor
 	values  map[*ir.Value]*ir.Value
@@ -434,7 +443,7 @@ func (j *joining) sink() {
 	}
 	of := plainly(loads[0])
 	for _, load := range loads {
-		if len(of) != len(load.Tensor.Shape) || j.parts == nil && !j.flat && len(of) != len(axes) || !slices.Equal(plainly(load), of) {
+		if len(of) != len(load.Tensor.Shape) || j.parts == nil && j.flat == nil && len(of) != len(axes) || !slices.Equal(plainly(load), of) {
 			unfit("%s does not read %s element by element", j.part.Name, load.Tensor.Name)
 		}
 	}
@@ -452,7 +461,7 @@ func (j *joining) sink() {
 	switch {
 	case j.parts != nil:
 		j.sinkOfPart(store, loads, axes, of)
-	case j.flat:
+	case j.flat != nil:
 		j.flatten(store, of)
 		j.behind(store, loads, stored, func(op *ir.Op) { j.emitFlat(op, store) })
 	default:

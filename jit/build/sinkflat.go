@@ -7,9 +7,18 @@ import (
 	"tilec/lang"
 )
 
-// flatten gives the tensors of part, which sees the tensor in another shape, the tensor's own: each has one element for each of
-// the tensor's, in the same order.
+// flatten gives the tensors of part, which sees the tensor in another shape, the tensor's own where they have one element for each of the
+// tensor's, in the same order. What else part reads it reads along dimensions that both shapes have. Positions along the axes `of` of what part
+// reads become those of the store.
 func (j *joining) flatten(store *ir.Op, of []*ir.Axis) {
+	along := map[*ir.Axis]int{} // the dimension of the tensor
+	for _, a := range j.along {
+		along[of[a.Read]] = a.Stored
+	}
+	other := func(a *ir.Axis) bool {
+		_, found := along[a]
+		return !found
+	}
 	positions := map[*ir.Value]bool{}
 	for _, op := range j.part.Body.Ops {
 		access := op.Code == lang.OpLoad || op.Code == lang.OpStore
@@ -19,28 +28,47 @@ func (j *joining) flatten(store *ir.Op, of []*ir.Axis) {
 			}
 		}
 		switch {
-		case access && (!slices.Equal(plainly(op), of) || len(op.Tensor.Strides) > 0):
+		case access && len(op.Tensor.Strides) > 0, access && j.flat[op.Tensor] && !slices.Equal(plainly(op), of):
 			unfit("%s does not read and store all of its tensors in the order of %s", j.part.Name, j.into.Name)
+		case access && j.flat[op.Tensor]:
 		case access:
+			axes := plainly(op)
+			if op.Code == lang.OpStore || len(axes) != len(op.Tensor.Shape) || slices.ContainsFunc(axes, other) {
+				unfit("%s reads %s along dimensions that %s has not", j.part.Name, op.Tensor.Name, j.into.Name)
+			}
 		case op.Axis != nil:
 			positions[op.Result()] = true
-		case op.Dim != nil, len(op.Axes) > 0 && len(ir.Without(of, op.Axes)) > 0:
+		case op.Dim != nil, slices.ContainsFunc(op.Axes, other) && len(ir.Without(of, op.Axes)) > 0:
 			unfit("%s depends on its shape", j.part.Name)
 		}
 	}
 	for _, d := range j.part.Dims {
 		j.dims[d] = j.into.Shape[0]
 	}
-	j.declare(nil)
-	for _, t := range j.tensors {
-		t.Shape = slices.Clone(j.into.Shape)
-	}
-	for i, a := range of { // together they are the axes of the store
-		j.spread[a] = nil
-		if i == 0 {
-			j.spread[a] = store.AccessAxes()
+	for i, a := range of {
+		if d, found := along[a]; found {
+			j.dims[j.from.Shape[i]] = j.into.Shape[d]
 		}
 	}
+	j.declare(nil)
+	for t := range j.flat {
+		if u := j.tensors[t]; u != nil {
+			u.Shape = slices.Clone(j.into.Shape)
+		}
+	}
+	rest := store.AccessAxes() // of which those are left that no axis alone stands for
+	for _, d := range along {
+		rest = ir.Without(rest, store.Args[d].Type.Axes)
+	}
+	for _, a := range of {
+		j.spread[a] = nil
+		if d, found := along[a]; found {
+			j.spread[a] = store.Args[d].Type.Axes
+		}
+	}
+	several := of[max(slices.IndexFunc(of, other), 0)]
+	j.spread[several] = slices.Concat(j.spread[several], rest)
+	j.places = along
 }
 
 // emitFlat builds an operation of part at the positions of a store.
@@ -48,10 +76,15 @@ func (j *joining) emitFlat(op, store *ir.Op) {
 	switch {
 	case op.Axis != nil: // a position
 	case op.Code == lang.OpLoad, op.Code == lang.OpStore:
-		rank := len(store.Tensor.Shape)
 		c := *op
-		c.Tensor, c.Results, c.Checked = j.tensors[op.Tensor], nil, make([]bool, rank)
-		c.Args = slices.Clone(store.Args[:rank])
+		c.Tensor, c.Results, c.Checked = j.tensors[op.Tensor], nil, make([]bool, len(j.tensors[op.Tensor].Shape))
+		c.Args = slices.Clone(store.Args[:len(store.Tensor.Shape)])
+		if !j.flat[op.Tensor] {
+			c.Args = nil
+			for _, a := range plainly(op) {
+				c.Args = append(c.Args, store.Args[j.places[a]])
+			}
+		}
 		if op.Code == lang.OpStore {
 			c.Args = append(c.Args, j.value(op.Stored()))
 		}

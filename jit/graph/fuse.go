@@ -156,7 +156,15 @@ func tiedToPlan(s *spec.Spec) bool {
 func (r *rewriter) sink(first, n, place int) bool {
 	a, b := &r.Calls[first], &r.Calls[n]
 	f := spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: -1}
-	fits := true
+	fits, shape := true, b.Tensors[place].Shape
+	if stored := a.Tensors[r.stored(first, b.Tensors[place].Slot)].Shape; !slices.Equal(shape, stored) {
+		b.each(func(i int, v *View, _ lang.ParamMode) {
+			if slices.Equal(v.Shape, shape) {
+				f.Flat = append(f.Flat, i)
+			}
+		})
+		f.Along = spec.AlongOf(shape, stored)
+	}
 	b.each(func(i int, v *View, mode lang.ParamMode) {
 		into := r.stored(first, v.Slot)
 		if into < 0 {
@@ -164,8 +172,7 @@ func (r *rewriter) sink(first, n, place int) bool {
 		}
 		others := slices.ContainsFunc(r.reads[v.Slot], func(k int) bool { return k != n })
 		one := spec.Shared{Into: into, From: i, Kept: others || r.results[v.Slot]}
-		fits = fits && mode == lang.In && r.whole(first, v) && slices.Equal(v.Shape, b.Tensors[place].Shape)
-		f.Flat = f.Flat || !slices.Equal(v.Shape, a.Tensors[into].Shape)
+		fits = fits && mode == lang.In && r.whole(first, v) && slices.Equal(v.Shape, shape)
 		if f.Into < 0 {
 			f.Into, f.From, f.Kept = one.Into, one.From, one.Kept
 			return
@@ -312,12 +319,11 @@ func (r *rewriter) joined(into, other *Call, f spec.Fusion) (Call, error) {
 	take(into, gone)
 	kept := len(one.Tensors)
 	take(other, known)
-	if f.Flat {
-		shape := into.Tensors[f.Into].Shape
-		for i := kept; i < len(one.Tensors); i++ {
-			if v := &one.Tensors[i]; v.DType.IsValid() { // a tensor
-				v.Shape, v.Strides = shape, tensor.Contiguous(shape)
-			}
+	shape := into.Tensors[f.Into].Shape
+	for _, i := range f.Flat {
+		if !slices.Contains(known, i) {
+			v := &one.Tensors[kept+spec.Shift(i, known)]
+			v.Shape, v.Strides = shape, tensor.Contiguous(shape)
 		}
 	}
 	return one, nil
@@ -335,6 +341,7 @@ var (
 	errFewBlocks = errors.New("the second has fewer blocks: reading all that the first reads, they take longer than a launch")
 	errNorm      = errors.New("it reduces so many elements that each block of the second would wait for it longer than a launch takes")
 	errRepeat    = errors.New("computing the first again in each block of the second takes longer than a launch")
+	errSlower    = errors.New("one launch of both is predicted to take longer than two")
 )
 
 // factorRows is of how many rows a product may compute a factor where it needs it: a block of more has more to compute than
@@ -458,6 +465,23 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		}
 	})
 	return failed
+}
+
+// slower decides by prediction that two launches are faster than the one of both: where the first multiplies, or both reduce, the second says in what order the first computes its elements, and how often.
+func (r *rewriter) slower(both, into, other *spec.Spec) bool {
+	one, err := r.env.Predicted(both)
+	if err != nil {
+		return true
+	}
+	second := r.target.LaunchInProgram() - r.target.Launch
+	for _, s := range []*spec.Spec{into, other} {
+		n, err := r.env.Predicted(s)
+		if err != nil {
+			return false
+		}
+		second += n.Seconds
+	}
+	return second < one.Seconds
 }
 
 // wanted reports an axis that a load has at the last of its dimensions alone: along it a source that reduces computes nothing of its own.

@@ -88,14 +88,31 @@ func (r *rewriter) newClass(s *spec.Spec) *class {
 			c.elementwise = false
 		}
 		c.together = c.together || reducedTogether(op)
-		if len(op.Blocks) > 0 || op.Fn != nil || op.Code.Row().Group == lang.GroupContract || op.Code == lang.OpSort || op.Code == lang.OpTopK {
-			c.heavy = true
-		}
-		c.reduces = c.reduces || op.Code.Row().Group == lang.GroupReduce && reducedTogether(op) || op.Code == lang.OpSort || op.Code == lang.OpTopK
+		reduces, ordered := op.Code.Row().Group == lang.GroupReduce, op.Code == lang.OpSort || op.Code == lang.OpTopK
+		multiplies := op.Code.Row().Group == lang.GroupContract || reduces && multiplied(op.Args[0])
+		c.heavy = c.heavy || len(op.Blocks) > 0 || op.Fn != nil || multiplies || ordered
+		c.reduces = c.reduces || reduces && !multiplies && reducedTogether(op) || ordered
 		c.random = c.random || op.Code.IsAtomic()
 		return true
 	})
 	return c
+}
+
+// multiplied reports what a product's formula adds up: nothing that it is computed from is loaded with all of its axes, so that more is computed than there is to be read.
+func multiplied(v *ir.Value) bool {
+	loaded := false
+	var visit func(w *ir.Value)
+	visit = func(w *ir.Value) {
+		if loaded || w.Def == nil || len(ir.Without(v.Type.Axes, w.Type.Axes)) > 0 {
+			return
+		}
+		loaded = w.Def.Code == lang.OpLoad
+		for _, arg := range w.Def.Args {
+			visit(arg)
+		}
+	}
+	visit(v)
+	return !loaded && len(v.Type.Axes) > 0
 }
 
 // readsOnce reports a launch that loads each element of a tensor once: in one place, in no loop, by the one block that has its position, and not as the factor of a
@@ -148,6 +165,9 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 		}
 		if v.err == nil && f.Role == spec.Source {
 			v.err = r.pays(before, f)
+		}
+		if v.err == nil && f.Role == spec.Source && f.Parts == nil && r.target.IsGPU() && (other.heavy || other.reduces && into.reduces) && r.slower(s, before, f.Spec) {
+			v.err = errSlower
 		}
 		v.class = &class{elementwise: into.elementwise && other.elementwise, together: into.together || other.together, heavy: into.heavy || other.heavy, reduces: into.reduces || other.reduces}
 		r.verdicts.known[key] = v

@@ -46,9 +46,11 @@ type Fusion struct {
 	// Same are of a source: tensors that it reads as what it is fused into does, by their places there and among the parameters of Spec. They are
 	// one operand, so that one load serves both.
 	Same []Common
-	// Flat is of a sink that reads the tensor in another shape: it is elementwise over tensors that all lie in one order, and is
-	// computed in the tensor's own shape.
-	Flat bool
+	// Flat are of a sink that reads the tensor in another shape, and is computed in the tensor's own: the places among the parameters of Spec
+	// of what lies in the tensor's order, which the launch sees in the tensor's shape. nil where both shapes are the same.
+	Flat []int
+	// Along are, of such a sink, the dimensions of what it reads that are dimensions of the tensor too: what is not in Flat is read along those.
+	Along []Along
 	// Parts are of a sink that reads a part of the tensor, which then stays in memory, by the tensor's dimensions, and of a source of which
 	// one operand is a part. nil where all of the tensor is read.
 	Parts []Part
@@ -57,6 +59,37 @@ type Fusion struct {
 	Expand []Expanded
 	// Rest, of a sink with Parts, is what others read of the tensor; the zero Rest where that is more than a run.
 	Rest Rest
+}
+
+// Along is a dimension of what a flat sink reads, and the one of the tensor that it is.
+type Along struct{ Read, Stored int }
+
+// AlongOf gives the dimensions of one shape that are dimensions of another of as many elements: runs of both agree in which one dimension alone
+// is not 1.
+func AlongOf(read, stored []int64) []Along {
+	groups, _ := GroupShapes(read, stored)
+	only := func(sizes []int64, from int) (at int, ok bool) {
+		for i, n := range sizes {
+			if n != 1 {
+				at, ok = from+i, !ok
+				if !ok {
+					return 0, false
+				}
+			}
+		}
+		return at, ok
+	}
+	var along []Along
+	i, k := 0, 0
+	for _, g := range groups {
+		r, one := only(read[i:i+g.Read], i)
+		s, other := only(stored[k:k+g.Stored], k)
+		if one && other {
+			along = append(along, Along{r, s})
+		}
+		i, k = i+g.Read, k+g.Stored
+	}
+	return along
 }
 
 // Common is a tensor that two kernels read, by its places among the operands of both.
@@ -241,7 +274,7 @@ func Shift(place int, gone []int) int {
 
 // How says how the kernel is fused, beside its role and the tensor.
 func (f *Fusion) How() string {
-	return fmt.Sprint(f.Groups, f.Parts, f.Expand, f.Rest, f.Kept, f.More, f.Flat, f.Same)
+	return fmt.Sprint(f.Groups, f.Parts, f.Expand, f.Rest, f.Kept, f.More, f.Flat, f.Along, f.Same)
 }
 
 // Operand is a parameter of a launch.
@@ -272,10 +305,11 @@ func (s *Spec) Operands() []Operand {
 	}
 	for i := range s.Fused {
 		f := &s.Fused[i]
-		others := Left(f.Spec.Operands(), f.Known())
-		for k := range others {
-			others[k].Flat = others[k].Flat || f.Flat && others[k].IsTensor
+		others := f.Spec.Operands()
+		for _, k := range f.Flat {
+			others[k].Flat = true
 		}
+		others = Left(others, f.Known())
 		if f.Expand != nil {
 			all[f.Into].Flat = true
 		}
