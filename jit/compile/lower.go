@@ -99,6 +99,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 	if err != nil {
 		return nil, err
 	}
+	build.Residues(f, dims)
 	watch.Lap("build")
 	if with.dump != nil {
 		with.dump(log.Build, f)

@@ -221,10 +221,10 @@ func (f *factors) top(i, j int) float64 {
 	return 0
 }
 
-// origin is what a tile is the product of: what was multiplied, and the factors then.
+// origin is what a tile is the product of: what was multiplied, and the factors then. Where it is 0 in place of a product, mask does not hold; a mask of nil holds everywhere.
 type origin struct {
-	op   *ir.Op
-	a, b *tile
+	op         *ir.Op
+	a, b, mask *tile
 }
 
 // summands are the products that a contraction adds up.
@@ -251,8 +251,15 @@ func (m *machine) summands(x *tile) *summands {
 	if x.dtype == lang.F32 {
 		dropped = m.arith.operands[m.precision].dropped
 	}
-	i := 0
-	walk(x.sizes, [][]int{p.a.steps(x.axes), p.b.steps(x.axes)}, func(at []int) {
+	i, steps := 0, [][]int{p.a.steps(x.axes), p.b.steps(x.axes)}
+	if p.mask != nil {
+		steps = append(steps, p.mask.steps(x.axes))
+	}
+	walk(x.sizes, steps, func(at []int) {
+		if p.mask != nil && p.mask.n[at[2]].v == 0 {
+			i++
+			return
+		}
 		exact := f.a[at[0]].mul(f.b[at[1]])
 		if !exact.exact() {
 			exact = exact.grow(dropped * exact.most())

@@ -292,7 +292,7 @@ func (m *machine) elementwise(op *ir.Op) *tile {
 		case lang.OpAdd:
 			m.regroup(op, args, r)
 		case lang.OpMul:
-			r.product = &origin{op, args[0], args[1]}
+			r.product = &origin{op, args[0], args[1], nil}
 		}
 		if x := unchanged(op.Code, args); x != nil && slices.Equal(x.axes, r.axes) {
 			for i, v := range x.f {
@@ -417,6 +417,10 @@ func (m *machine) where(op *ir.Op) *tile {
 	})
 	if r.f != nil {
 		r.takeAfter(args[1:])
+	}
+	known := !slices.ContainsFunc(args[0].n, func(c whole) bool { return !c.ok })
+	if p := args[1].product; p != nil && p.mask == nil && known && !slices.ContainsFunc(args[2].f, func(v interval) bool { return v.lo != 0 || v.hi != 0 || v.nan != never }) {
+		r.product = &origin{p.op, p.a, p.b, args[0]}
 	}
 	return r
 }

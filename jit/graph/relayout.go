@@ -174,7 +174,11 @@ func summed(f *ir.Func) bool {
 // compiler to say.
 func builtOf(s *spec.Spec, t target.Machine, kind func(*ir.Func) bool) (*ir.Func, *spec.LaunchDims) {
 	f, dims, err := build.Kernel(s.Whole(), t.Name)
-	if err != nil || !kind(f) || pass.Run(f, pass.Options{Matrix: t.Has(target.MmaSync)}) != nil {
+	if err != nil {
+		return nil, nil
+	}
+	build.Residues(f, dims)
+	if !kind(f) || pass.Run(f, pass.Options{Matrix: t.Has(target.MmaSync)}) != nil {
 		return nil, nil
 	}
 	return f, dims

@@ -1,0 +1,451 @@
+package build
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/jit/spec"
+	"tilec/lang"
+	"tilec/typecheck/size"
+)
+
+// A transposed convolution in steps of 2 is a sum of which a condition picks the terms: `where((h + 1 - r) % 2 == 0, x[(h + 1 - r) / 2] * w[r], 0)`. Of the places r of the window a position h
+// has those of one residue, which is another for the next h. So positions of a block that are neighbours compute all terms and drop most of them, and none of it is a product of matrices.
+// With one residue of h for each block, r goes through every second place, and what is summed up is a product as that of any convolution.
+
+// Residues gives blocks positions of one residue along axes of the grid, where conditions of sums tell residues apart, and goes through those terms of the sums alone that the conditions let through.
+func Residues(f *ir.Func, dims *spec.LaunchDims) {
+	if f.HasDebug() {
+		return
+	}
+	for _, op := range f.Body.Ops {
+		if op.Code != lang.OpSum {
+			continue
+		}
+		r := &residues{Builder: &ir.Builder{Func: f, At: op.At}, sum: op, known: map[*ir.Value]*ir.Value{}}
+		if r.find(dims) {
+			r.rewrite(dims)
+			return
+		}
+	}
+}
+
+// residues is a sum of terms that conditions on remainders pick.
+type residues struct {
+	*ir.Builder
+	sum *ir.Op
+	// term is what is summed up where all conditions hold.
+	term  *ir.Value
+	moves []*residue
+	// known is what stands for values of the terms.
+	known map[*ir.Value]*ir.Value
+}
+
+// residue is a condition (free * α + tap * β + offset) % by == 0, of a position along an axis of the grid and one along an axis that is summed over.
+type residue struct {
+	holds         *ir.Value
+	free, tap     *ir.Axis
+	by            int64
+	ofFree, ofTap int64
+	offset        int64
+	// position is along free, in steps of by; rest is what the positions of the block have beside that, and at both together. divides says that they end where free does.
+	position, rest, at *ir.Value
+	divides            bool
+	// first is the first tap of the block, step the number of one. taps is the axis of those numbers where each residue has as many, count how many the block has where not.
+	first, step, count *ir.Value
+	taps               *ir.Axis
+}
+
+// find recognises the sum, and reports whether it can be rewritten. Nothing is changed yet.
+func (r *residues) find(dims *spec.LaunchDims) bool {
+	where := r.sum.Args[0].Def
+	if where == nil || where.Code != lang.OpWhere || !isZero(where.Args[2]) {
+		return false
+	}
+	r.term = where.Args[1]
+	var conditions func(v *ir.Value)
+	conditions = func(v *ir.Value) {
+		switch op := v.Def; {
+		case op == nil:
+		case op.Code == lang.OpLogicAnd:
+			conditions(op.Args[0])
+			conditions(op.Args[1])
+		default:
+			if m := r.condition(v, dims); m != nil {
+				r.moves = append(r.moves, m)
+			}
+		}
+	}
+	conditions(where.Args[0])
+	if len(r.moves) == 0 {
+		return false
+	}
+	switch r.sum.Result().Type.DType {
+	case lang.F32, lang.F64, lang.I32, lang.I64:
+	default: // a loop would round what it carries
+		return false
+	}
+	inside := map[*ir.Op]bool{}
+	if !r.computable(r.sum.Args[0], inside) {
+		return false
+	}
+	fits := true
+	r.Func.Walk(func(op *ir.Op) bool {
+		if op.Tensor != nil && op.Code != lang.OpLoad && op.Code != lang.OpStore {
+			fits = false
+		}
+		for _, m := range r.moves {
+			fits = fits && (op.Code == lang.OpIndex || op.Axis != m.free && op.From != m.free)
+			fits = fits && (op == r.sum || inside[op] || op.Code == lang.OpIndex || !op.Mentions(m.tap) && !slices.ContainsFunc(op.Results, func(v *ir.Value) bool { return v.Type.Has(m.tap) }))
+		}
+		return fits
+	})
+	return fits
+}
+
+// isZero reports the number 0, for all positions.
+func isZero(v *ir.Value) bool {
+	for v.Def != nil && v.Def.Code == lang.OpFull {
+		v = v.Def.Args[0]
+	}
+	c, ok := v.IsConst()
+	return ok && c.Int == 0 && c.Float == 0
+}
+
+// condition recognises a condition on a remainder, beside those that there are; nil where it is another one.
+func (r *residues) condition(v *ir.Value, dims *spec.LaunchDims) *residue {
+	if v.Def.Code != lang.OpEq {
+		return nil
+	}
+	mod := v.Def.Args[0].Def
+	if mod == nil || mod.Code != lang.OpMod || !isZero(v.Def.Args[1]) {
+		return nil
+	}
+	by, known := ir.KnownInt(mod.Args[1])
+	e, linear := linearIn(mod.Args[0])
+	if !known || !linear || by < 2 || by > 8 || len(e.of) != 2 {
+		return nil
+	}
+	m := &residue{holds: v, by: by, offset: e.offset}
+	for a, n := range e.of {
+		switch {
+		case a.Kind == ir.Grid:
+			m.free, m.ofFree = a, n
+		case a.Kind == ir.Whole && slices.Contains(r.sum.Over, a):
+			m.tap, m.ofTap = a, n
+		}
+	}
+	if m.free == nil || m.tap == nil || inverse(m.ofTap, by) == 0 || m.tap.Lo != 0 || m.tap.Len < 2 || m.tap.Split > 1 {
+		return nil
+	}
+	_, ranged := dims.Ranges[m.free.Dim.Name]
+	_, sized := sizeIn(dims, m.free.Dim)
+	if a := m.free; a.Scalar || len(a.Choices) > 0 || a.Extent > 0 || a.Ranges != nil || a.Split > 1 || a.Dim.Wide || ranged || !sized {
+		return nil
+	}
+	if slices.ContainsFunc(r.moves, func(o *residue) bool { return o.free == m.free || o.tap == m.tap }) {
+		return nil
+	}
+	return m
+}
+
+// inverse is the number that a number is multiplied by to give 1 modulo by; 0 where there is none.
+func inverse(n, by int64) int64 {
+	for i := int64(1); i < by; i++ {
+		if residueOf(n*i, by) == 1 {
+			return i
+		}
+	}
+	return 0
+}
+
+// residueOf is what a number is modulo by, from 0 on.
+func residueOf(n, by int64) int64 { return (n%by + by) % by }
+
+// linear is a sum of positions along axes, each times a number, and a number.
+type linear struct {
+	of     map[*ir.Axis]int64
+	offset int64
+}
+
+// linearIn gives an integer as such a sum.
+func linearIn(v *ir.Value) (linear, bool) {
+	l := linear{of: map[*ir.Axis]int64{}}
+	return l, addLinear(&l, v, 1)
+}
+
+// addLinear adds a value so many times.
+func addLinear(l *linear, v *ir.Value, times int64) bool {
+	if n, ok := ir.KnownInt(v); ok {
+		l.offset += n * times
+		return true
+	}
+	op := v.Def
+	if op == nil || op.Result().Type.DType != lang.I32 {
+		return false
+	}
+	switch op.Code {
+	case lang.OpIndex:
+		if l.of[op.Axis] += times; l.of[op.Axis] == 0 {
+			delete(l.of, op.Axis)
+		}
+		return true
+	case lang.OpFull:
+		return addLinear(l, op.Args[0], times)
+	case lang.OpAdd:
+		return addLinear(l, op.Args[0], times) && addLinear(l, op.Args[1], times)
+	case lang.OpSub:
+		return addLinear(l, op.Args[0], times) && addLinear(l, op.Args[1], -times)
+	case lang.OpMul:
+		for i, x := range op.Args {
+			if n, ok := ir.KnownInt(x); ok && n > -1<<15 && n < 1<<15 {
+				return addLinear(l, op.Args[1-i], times*n)
+			}
+		}
+	}
+	return false
+}
+
+// computable reports that a value of the terms can be computed again for other taps, and notes what computes it.
+func (r *residues) computable(v *ir.Value, inside map[*ir.Op]bool) bool {
+	op := v.Def
+	if op == nil || !slices.ContainsFunc(r.moves, func(m *residue) bool { return v.Type.Has(m.tap) }) {
+		return true
+	}
+	inside[op] = true
+	row := op.Code.Row()
+	if !row.Elementwise && op.Code != lang.OpIndex && op.Code != lang.OpFull && !(op.Code == lang.OpLoad && op.Tensor.ReadOnly()) {
+		return false
+	}
+	for _, x := range op.Args {
+		if !r.computable(x, inside) {
+			return false
+		}
+	}
+	return true
+}
+
+// rewrite makes the axes of residues, and the sum of their terms.
+func (r *residues) rewrite(dims *spec.LaunchDims) {
+	f := r.Func
+	old := f.Body.Ops
+	r.Block = &ir.Block{}
+	for _, m := range r.moves {
+		r.divide(m, dims)
+	}
+	instead := map[*ir.Value]*ir.Value{}
+	for _, op := range old {
+		switch {
+		case op == r.sum:
+			instead[op.Result()] = r.sumOfTaps()
+		case slices.ContainsFunc(op.Results, r.hasTap):
+		default:
+			r.Block.Ops = append(r.Block.Ops, op)
+		}
+	}
+	f.Body = r.Block
+	f.Walk(func(op *ir.Op) bool {
+		for _, m := range r.moves {
+			if op.Code == lang.OpIndex && op.Axis == m.free && op.Result() != m.position {
+				instead[op.Result()] = m.at
+			}
+		}
+		return true
+	})
+	f.Body.Replace(instead)
+	f.Axes = slices.DeleteFunc(f.Axes, func(a *ir.Axis) bool {
+		return slices.ContainsFunc(r.moves, func(m *residue) bool { return m.tap == a })
+	})
+	for _, m := range r.moves {
+		if !m.divides {
+			checkBehind(f, m.free)
+		}
+	}
+}
+
+// divide gives blocks positions of one residue along an axis of the grid.
+func (r *residues) divide(m *residue, dims *spec.LaunchDims) {
+	f, whole := r.Func, m.free.Dim
+	n, _ := sizeIn(dims, whole)
+	m.divides = n.Mod(size.Const(m.by)).Equal(size.Const(0))
+	if whole.Known() {
+		m.free.Dim = f.ConstDim((whole.Value + m.by - 1) / m.by)
+	} else {
+		part := n.Add(size.Const(m.by - 1)).FloorDiv(size.Const(m.by))
+		name := part.String()
+		dims.Sizes[name] = part
+		at := slices.IndexFunc(f.Dims, func(d *ir.Dim) bool { return d.Name == name })
+		if at < 0 {
+			at, f.Dims = len(f.Dims), append(f.Dims, &ir.Dim{Name: name, Value: -1, Divisor: 1})
+		}
+		m.free.Dim = f.Dims[at]
+	}
+	rest := f.AddAxis(ir.Axis{Name: m.free.Name + "_rest", Kind: ir.Grid, Dim: f.ConstDim(m.by), Extent: 1, Scalar: true})
+	f.Axes = slices.DeleteFunc(f.Axes, func(a *ir.Axis) bool { return a == rest })
+	f.Axes = slices.Insert(f.Axes, len(f.Grid()), rest) // blocks of all residues follow one another: together they write whole lines
+	m.position = r.Emit(&ir.Op{Code: lang.OpIndex, Axis: m.free})[0]
+	m.rest = r.Emit(&ir.Op{Code: lang.OpStart, Axis: rest})[0]
+	m.at = r.Op(lang.OpAdd, r.times(m.position, m.by), m.rest)
+	back := inverse(m.ofTap, m.by)
+	first := r.Op(lang.OpAdd, r.times(m.rest, residueOf(-back*m.ofFree, m.by)), r.Int(residueOf(-back*m.offset, m.by)))
+	m.first = r.Op(lang.OpMod, first, r.Int(m.by))
+	if most := m.tap.Len / m.by; m.tap.Len%m.by == 0 {
+		m.taps = f.AddAxis(ir.Axis{Name: m.tap.Name, Kind: ir.Whole, Dim: f.ConstDim(most), Len: most, Extent: most, At: m.tap.At})
+		return
+	}
+	m.count = r.Op(lang.OpDiv, r.Op(lang.OpSub, r.Int(m.tap.Len+m.by-1), m.first), r.Int(m.by))
+}
+
+// times is a value so many times.
+func (r *residues) times(v *ir.Value, n int64) *ir.Value { return r.Op(lang.OpMul, v, r.Int(n)) }
+
+// sumOfTaps sums up the terms of the residues' taps: of all by an axis where each residue has as many, else by a loop over as many as the block has.
+func (r *residues) sumOfTaps() *ir.Value {
+	var counted []*residue
+	all := int64(1)
+	over := slices.Clone(r.sum.Over)
+	for _, m := range r.moves {
+		i := slices.Index(over, m.tap)
+		if m.taps != nil {
+			over[i] = m.taps
+			m.step = r.Emit(&ir.Op{Code: lang.OpIndex, Axis: m.taps})[0]
+			continue
+		}
+		over = slices.Delete(over, i, i+1)
+		counted = append(counted, m)
+		all *= (m.tap.Len + m.by - 1) / m.by
+	}
+	result := r.sum.Result().Type
+	if len(counted) == 0 {
+		return r.Broadcast(r.summed(over), result.Axes)
+	}
+	f, outside := r.Func, r.Block
+	axis := f.AddAxis(ir.Axis{Name: "tap", Kind: ir.Loop, Dim: f.ConstDim(all), Extent: 1, Scalar: true, At: r.sum.At})
+	count := counted[0].count
+	for _, m := range counted[1:] {
+		count = r.Op(lang.OpMul, count, m.count)
+	}
+	loop := &ir.Op{Code: lang.OpFor, Axis: axis, At: r.sum.At, Args: []*ir.Value{r.Int(0), count, r.Broadcast(r.Const(result.DType, ir.Const{}), result.Axes)}}
+	sum := f.NewValue(result, nil)
+	r.Block = &ir.Block{Params: []*ir.Value{f.NewValue(ir.Scalar(axis.Counts()), nil), sum}}
+	loop.Blocks = []*ir.Block{r.Block}
+	at := r.Emit(&ir.Op{Code: lang.OpStart, Axis: axis})[0]
+	for i, m := range counted {
+		if m.step = at; i < len(counted)-1 {
+			m.step, at = r.Op(lang.OpMod, at, m.count), r.Op(lang.OpDiv, at, m.count)
+		}
+	}
+	r.Block.Yield = []*ir.Value{r.Op(lang.OpAdd, sum, r.summed(over))}
+	r.Block = outside
+	return r.Emit(loop)[0]
+}
+
+// summed is the sum of terms over axes.
+func (r *residues) summed(over []*ir.Axis) *ir.Value {
+	term := r.value(r.sum.Args[0])
+	if len(over) == 0 {
+		return term
+	}
+	again := *r.sum
+	again.Args, again.Over, again.Results = []*ir.Value{r.Broadcast(term, slices.Concat(term.Type.Axes, ir.Without(over, term.Type.Axes)))}, over, nil
+	return r.Emit(&again)[0]
+}
+
+// hasTap reports a value that depends on a place of the window.
+func (r *residues) hasTap(v *ir.Value) bool {
+	return slices.ContainsFunc(r.moves, func(m *residue) bool { return v.Type.Has(m.tap) })
+}
+
+// value is what stands for a value of the terms at the taps of the block's residues.
+func (r *residues) value(v *ir.Value) *ir.Value {
+	if !r.hasTap(v) {
+		return v
+	}
+	w := r.known[v]
+	if w == nil {
+		w = r.compute(v)
+		r.known[v] = w
+	}
+	return w
+}
+
+func (r *residues) compute(v *ir.Value) *ir.Value {
+	op := v.Def
+	for _, m := range r.moves {
+		switch {
+		case v == m.holds:
+			return r.Const(lang.Bool, ir.Const{Int: 1})
+		case op.Code == lang.OpIndex && op.Axis == m.tap:
+			return r.Op(lang.OpAdd, r.times(m.step, m.by), m.first)
+		case op.Code == lang.OpDiv || op.Code == lang.OpFloorDiv:
+			if n := m.divided(op); n != nil {
+				rest := r.Op(lang.OpAdd, r.Op(lang.OpAdd, r.times(m.rest, m.ofFree), r.times(m.first, m.ofTap)), r.Int(n.offset))
+				return r.Op(lang.OpAdd, r.Op(lang.OpAdd, r.times(m.position, m.ofFree), r.times(m.step, m.ofTap)), r.Op(op.Code, rest, r.Int(m.by)))
+			}
+		}
+	}
+	args := make([]*ir.Value, len(op.Args))
+	for i, x := range op.Args {
+		args[i] = r.value(x)
+	}
+	holds := func(v *ir.Value) bool {
+		c, ok := v.IsConst()
+		return ok && c.Int == 1
+	}
+	switch {
+	case op.Code == lang.OpLogicAnd && holds(args[0]):
+		return args[1]
+	case op.Code == lang.OpLogicAnd && holds(args[1]):
+		return args[0]
+	case op.Code == lang.OpWhere && holds(args[0]):
+		return args[1]
+	case op.Code == lang.OpFull:
+		axes := slices.Clone(op.Axes)
+		for _, m := range r.moves {
+			axes = ir.Without(axes, []*ir.Axis{m.tap})
+		}
+		return r.Broadcast(args[0], ir.Union(args[0].Type, ir.Type{Axes: axes}))
+	case op.Code == lang.OpLoad:
+		again := *op
+		again.Args, again.Checked, again.Results = args, slices.Clone(op.Checked), nil
+		return r.Emit(&again)[0]
+	}
+	return r.Like(op, args...)
+}
+
+// divided recognises what the condition says is divided without a rest, and by the same number; nil for anything else.
+func (m *residue) divided(op *ir.Op) *linear {
+	by, known := ir.KnownInt(op.Args[1])
+	l, ok := linearIn(op.Args[0])
+	if !known || !ok || by != m.by || len(l.of) != 2 || l.of[m.free] != m.ofFree || l.of[m.tap] != m.ofTap || residueOf(l.offset-m.offset, by) != 0 {
+		return nil
+	}
+	return &l
+}
+
+// checkBehind has accesses look whether there is an element at positions along an axis, of which the last may lie behind the end.
+func checkBehind(f *ir.Func, a *ir.Axis) {
+	b := &ir.Builder{Func: f}
+	var block func(*ir.Block)
+	block = func(in *ir.Block) {
+		old := in.Ops
+		in.Ops = nil
+		for _, op := range old {
+			for _, inner := range op.Blocks {
+				block(inner)
+			}
+			for d := range op.Checked {
+				if op.Args[d].Type.Has(a) && !op.Checked[d] {
+					if op.Code == lang.OpLoad && !slices.Contains(op.Checked, true) {
+						b.Block, b.At = in, op.At
+						op.Args = append(slices.Clone(op.Args), b.Const(op.Result().Type.DType, ir.Const{}))
+					}
+					op.Checked = slices.Clone(op.Checked)
+					op.Checked[d] = true
+				}
+			}
+			in.Ops = append(in.Ops, op)
+		}
+	}
+	block(f.Body)
+}
