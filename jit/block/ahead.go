@@ -55,10 +55,19 @@ func (x *Pipeline) Bytes() int {
 	return n
 }
 
-// OfStep reports a scalar of the loop's body that follows from where a step begins.
-func (x *Pipeline) OfStep(v *ir.Value) bool {
-	_, constant := v.IsConst()
-	return !constant && ofStep(v, x.Op)
+// OfStep reports a scalar that follows from where a step of the loop begins, and is another for another step.
+func (x *Pipeline) OfStep(v *ir.Value) bool { return OfSteps(v) && ofStep(v, x.Op) }
+
+// OfSteps reports a scalar that is computed of where a step of some loop begins.
+func OfSteps(v *ir.Value) bool {
+	op := v.Def
+	switch {
+	case op == nil || !v.Type.IsScalar():
+		return false
+	case op.Code == lang.OpStart:
+		return op.Axis.Kind == ir.Loop
+	}
+	return op.Code.Row().Elementwise && slices.ContainsFunc(op.Args, OfSteps)
 }
 
 // runAhead decides of which loops loads run ahead. A producer serves loops of the kernel's body alone, whose bounds it knows.
@@ -257,7 +266,7 @@ func ZeroElse(load *ir.Op) bool {
 	return ok && c == (ir.Const{}) && !math.Signbit(c.Float)
 }
 
-// ofStep reports a scalar that follows from where the step of a loop begins, so that it is known for a step to come.
+// ofStep reports a scalar that follows from where the step of a loop begins and from where the block stands, so that it is known for a step to come.
 func ofStep(v *ir.Value, loop *ir.Op) bool {
 	op := v.Def
 	switch {
@@ -266,7 +275,7 @@ func ofStep(v *ir.Value, loop *ir.Op) bool {
 	case op.Code == lang.OpConst:
 		return true
 	case op.Code == lang.OpStart:
-		return op.Axis == loop.Axis
+		return op.Axis == loop.Axis || op.Axis.Kind == ir.Grid
 	case !op.Code.Row().Elementwise:
 		return false
 	}

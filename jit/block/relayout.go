@@ -97,8 +97,9 @@ func aligned(t *ir.Tensor) *ir.Tensor {
 // Relayouts finds what should lie in another order in a kernel after its passes, before there is a plan.
 func Relayouts(f *ir.Func) []Relayout {
 	var found []Relayout
+	taps := loopsOfTaps(f)
 	f.Walk(func(op *ir.Op) bool {
-		if op.Code.Row().Group != lang.GroupContract || len(op.Over) < 2 {
+		if op.Code.Row().Group != lang.GroupContract || len(op.Over) < 2 && taps[op] == nil {
 			return true
 		}
 		depth := depthOf(op)
@@ -108,6 +109,9 @@ func Relayouts(f *ir.Func) []Relayout {
 		all := int64(1)
 		for _, a := range op.Over {
 			all *= a.Len
+		}
+		if loop := taps[op]; loop != nil {
+			all *= loop.Dim.Value
 		}
 		much := depth.Len*depth.Len*leastShare >= all
 		inner := []*ir.Axis{depth, depth}
@@ -120,6 +124,29 @@ func Relayouts(f *ir.Func) []Relayout {
 				continue
 			}
 			found = append(found, Relayout{Tensor: t, Order: lastOf(len(t.Shape), alongAlone(v.Def, inner[i])), Product: op, Repeated: much})
+		}
+		return true
+	})
+	return found
+}
+
+// loopsOfTaps finds products of which each step of a loop over numbers adds one, of other parts of both operands: the loop goes through the places of a window. It gives the axis of the loop.
+func loopsOfTaps(f *ir.Func) map[*ir.Op]*ir.Axis {
+	found := map[*ir.Op]*ir.Axis{}
+	f.Walk(func(loop *ir.Op) bool {
+		if loop.Code != lang.OpFor || loop.Axis == nil || !loop.Axis.Scalar || !loop.Axis.Dim.Known() {
+			return true
+		}
+		var follows func(v *ir.Value) bool
+		follows = func(v *ir.Value) bool {
+			return v.Def != nil && v.Def.Code != lang.OpLoad && (v.Def.Code == lang.OpStart && v.Def.Axis == loop.Axis || slices.ContainsFunc(v.Def.Args, follows))
+		}
+		for _, op := range loop.Blocks[0].Ops {
+			if op.Code == lang.OpMma && !slices.ContainsFunc(op.Args[:2], func(v *ir.Value) bool {
+				return v.Def == nil || v.Def.Code != lang.OpLoad || !slices.ContainsFunc(v.Def.Indices(), follows)
+			}) {
+				found[op] = loop.Axis
+			}
 		}
 		return true
 	})

@@ -263,19 +263,24 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 	return found
 }
 
-// oneDepth reports a launch whose products are over one axis each once those that are neighbours everywhere are one.
+// oneDepth reports a launch of products over several axes that are over one each once those are one that are neighbours everywhere.
 func oneDepth(s *spec.Spec, t target.Machine) bool {
 	f, dims := builtOf(s, t, summed)
 	if f == nil {
 		return false
 	}
+	deep := func() (found bool) {
+		f.Walk(func(op *ir.Op) bool {
+			found = found || op.Code.Row().Group == lang.GroupContract && len(op.Over) > 1
+			return !found
+		})
+		return found
+	}
+	if !deep() {
+		return false
+	}
 	build.CollapseSums(f, dims, func(slow, fast *ir.Axis) bool { return slow.Len*fast.Len <= ir.NarrowSize })
-	one := true
-	f.Walk(func(op *ir.Op) bool {
-		one = one && (op.Code.Row().Group != lang.GroupContract || len(op.Over) < 2)
-		return one
-	})
-	return one
+	return !deep()
 }
 
 // oneOfTwo keeps, of the two operands of a product of which one is enough, that with fewer elements: beside it the product takes the other as it lies.

@@ -131,7 +131,7 @@ func flattenIn(f *ir.Func, b *ir.Block) bool {
 // nest is loops inside one another, the outermost first, of which each but the last does nothing but run the next.
 type nest struct {
 	loops []*ir.Op
-	// steps is how many each has.
+	// steps is how many each has, of a first that ends where a block says the most that it may have.
 	steps []int64
 }
 
@@ -140,12 +140,15 @@ type nest struct {
 func nestOf(op *ir.Op) *nest {
 	n := &nest{}
 	for {
-		if !isLoop(op) || op.Axis == nil || op.Axis.Scalar || op.Axis.Kind != ir.Loop || op.Axis.Split > 1 && len(n.loops) > 0 || op.Reverse || op.Axis.Counts() != lang.I32 {
+		if !isLoop(op) || op.Axis == nil || op.Axis.Scalar && len(n.loops) > 0 || op.Axis.Kind != ir.Loop || op.Axis.Split > 1 && len(n.loops) > 0 || op.Reverse || op.Axis.Counts() != lang.I32 {
 			return nil
 		}
 		lo, okLo := ir.KnownInt(op.Args[0])
 		hi, okHi := ir.KnownInt(op.Args[1])
 		step := op.Axis.Extent
+		if op.Axis.Scalar && !okHi && op.Axis.Dim.Known() {
+			hi, okHi = op.Axis.Dim.Value, true
+		}
 		if !okLo || !okHi || lo != 0 || hi <= 0 || step <= 0 || hi%step != 0 || !op.Axis.Dim.Known() || hi > op.Axis.Dim.Value {
 			return nil
 		}
@@ -273,7 +276,11 @@ func (n *nest) flat(f *ir.Func, b *ir.Builder) *ir.Op {
 	for _, v := range last.Yield {
 		body.Yield = append(body.Yield, m.Value(v))
 	}
-	loop.Args = append([]*ir.Value{b.Int(0), b.Int(all)}, first.Args[2:]...)
+	end := b.Int(all)
+	if _, known := ir.KnownInt(first.Args[1]); !known {
+		end = b.Op(lang.OpMul, first.Args[1], b.Int(all/n.steps[0]))
+	}
+	loop.Args = append([]*ir.Value{b.Int(0), end}, first.Args[2:]...)
 	b.Emit(loop)
 	return loop
 }

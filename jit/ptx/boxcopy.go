@@ -9,7 +9,6 @@ import (
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
-	"tilec/lang"
 )
 
 // This file emits copies by the tensor memory accelerator: see Box.
@@ -39,7 +38,7 @@ func (k *kernel) provideAnew(v *ir.Value) {
 	switch {
 	case len(k.scope.values[v]) > 0:
 		return
-	case v.Def.Code == lang.OpConst:
+	case !block.OfSteps(v):
 		k.provide(v)
 		return
 	}
