@@ -139,6 +139,9 @@ func (d DType) Npy() string { return d.row().npy }
 func (d DType) Class() Class { return d.row().class }
 
 // Bits is the width of one element in memory; bool takes 8.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (d DType) Bits() int { return d.row().bits }
 
 // Size is how many bytes one element takes by itself.
@@ -179,6 +182,9 @@ func (d DType) Elements(bytes int64) int64 {
 }
 
 // IsFloat reports a floating-point type.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (d DType) IsFloat() bool { return d.Class() == ClassFloat }
 
 // IsInt reports an integer type; bool is not one.

@@ -64,6 +64,9 @@ func set(words string) map[string]bool {
 }
 
 // endOf is the offset just behind a token.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func endOf(t *lexer.Token) int {
 	if t.Type == kindNewline {
 		return t.Pos.Offset
@@ -85,6 +88,9 @@ func canEnd(t *lexer.Token) bool {
 }
 
 // is reports whether the token is this operator or word; no token is none.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func is(t *lexer.Token, text string) bool {
 	return t != nil && t.Value == text && (t.Type == kindOp || t.Type == kindKeyword || t.Type == kindIdent)
 }

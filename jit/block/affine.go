@@ -2,6 +2,7 @@ package block
 
 import (
 	"math"
+	"slices"
 
 	"tilec/jit/ir"
 	"tilec/lang"
@@ -165,10 +166,13 @@ func (f affine) bounds() (lo, hi float64) {
 }
 
 // scalarRange is what a scalar of 32 bits is never below and never above.
-func scalarRange(v *ir.Value) (lo, hi int64) {
+func scalarRange(v *ir.Value) (lo, hi int64) { return scalarWithin(v, 12) }
+
+// scalarWithin looks depth operations deep.
+func scalarWithin(v *ir.Value, depth int) (lo, hi int64) {
 	lo, hi = math.MinInt32, math.MaxInt32
 	op := v.Def
-	if op == nil {
+	if op == nil || depth == 0 {
 		return lo, hi
 	}
 	switch op.Code {
@@ -178,18 +182,47 @@ func scalarRange(v *ir.Value) (lo, hi int64) {
 		if d := op.Axis.Dim; op.Axis.Kind != ir.Whole && op.Axis.Ranges == nil && d.Known() {
 			return 0, d.Value
 		}
-	case lang.OpMod:
-		if n, ok := op.Args[1].IsConst(); ok && n.Int > 0 {
-			if from, _ := scalarRange(op.Args[0]); from < 0 {
-				return 1 - n.Int, n.Int - 1
-			}
-			return 0, n.Int - 1
+		return lo, hi
+	}
+	if len(op.Args) == 0 || !op.Code.Row().Elementwise || slices.ContainsFunc(op.Args, func(x *ir.Value) bool { return x.Type.DType != lang.I32 }) {
+		return lo, hi
+	}
+	from, to := scalarWithin(op.Args[0], depth-1)
+	var least, most int64 // of the second argument
+	if len(op.Args) == 2 {
+		least, most = scalarWithin(op.Args[1], depth-1)
+	}
+	within := func(from, to int64) (int64, int64) {
+		if from < math.MinInt32 || to > math.MaxInt32 { // it may wrap around
+			return lo, hi
 		}
+		return from, to
+	}
+	switch op.Code {
+	case lang.OpNeg:
+		return within(-to, -from)
+	case lang.OpAdd:
+		return within(from+least, to+most)
+	case lang.OpSub:
+		return within(from-most, to-least)
 	case lang.OpMul:
-		n, ok := op.Args[1].IsConst()
-		from, to := scalarRange(op.Args[0])
-		if ok && n.Int > 0 && from >= math.MinInt32/n.Int && to <= math.MaxInt32/n.Int {
-			return from * n.Int, to * n.Int
+		ends := []int64{from * least, from * most, to * least, to * most}
+		return within(slices.Min(ends), slices.Max(ends))
+	case lang.OpDiv, lang.OpFloorDiv:
+		if least > 0 {
+			return min(from, 0), max(to, 0)
+		}
+	case lang.OpMod:
+		if least > 0 {
+			return max(1-most, min(from, 0)), min(most-1, max(to, 0))
+		}
+	case lang.OpAnd:
+		if least >= 0 {
+			return 0, most
+		}
+	case lang.OpShr:
+		if least >= 0 {
+			return min(from, 0), max(to, 0)
 		}
 	}
 	return lo, hi

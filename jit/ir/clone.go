@@ -198,6 +198,9 @@ func (op *Op) Mentions(a *Axis) bool {
 }
 
 // IsConst gives the constant that v is everywhere: v is a const, or a full of one.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (v *Value) IsConst() (Const, bool) {
 	for v.Def != nil && v.Def.Code == lang.OpFull {
 		v = v.Def.Args[0]

@@ -54,6 +54,9 @@ func (a *Builder) Require(version int) { a.Version = max(a.Version, version) }
 func (a *Builder) Body() Code { return *a.body }
 
 // Reg makes a fresh virtual register.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (a *Builder) Reg(c Class) Reg {
 	level := 0
 	if a.inEntry == 0 {
@@ -73,6 +76,9 @@ func (a *Builder) Regs(c Class, n int) []Reg {
 }
 
 // Label makes a fresh label; Place puts it.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (a *Builder) Label() Label {
 	a.labels++
 	return Label(a.labels)
