@@ -13,11 +13,16 @@ import (
 // has those of one residue, which is another for the next h. So positions of a block that are neighbours compute all terms and drop most of them, and none of it is a product of matrices.
 // With one residue of h for each block, r goes through every second place, and what is summed up is a product as that of any convolution.
 
-// Residues gives blocks positions of one residue along axes of the grid, where conditions of sums tell residues apart, and goes through those terms of the sums alone that the conditions let through.
-func Residues(f *ir.Func, dims *spec.LaunchDims) {
-	if f.HasDebug() {
-		return
+// Simplify makes the axes of a kernel fewer, or others, where that makes a simpler one of it that computes the same. What is fused with a kernel is so before.
+func Simplify(f *ir.Func, dims *spec.LaunchDims) {
+	if !f.HasDebug() {
+		units(f)
+		separateResidues(f, dims)
 	}
+}
+
+// separateResidues gives blocks positions of one residue along axes of the grid, where conditions of sums tell residues apart, and goes through those terms of the sums alone that the conditions let through.
+func separateResidues(f *ir.Func, dims *spec.LaunchDims) {
 	for _, op := range f.Body.Ops {
 		if op.Code != lang.OpSum {
 			continue

@@ -99,7 +99,6 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 	if err != nil {
 		return nil, err
 	}
-	build.Residues(f, dims)
 	watch.Lap("build")
 	if with.dump != nil {
 		with.dump(log.Build, f)
@@ -108,7 +107,8 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		with.form("", f)
 		with.dump = with.forms
 	}
-	declared := slices.Clone(f.Axes) // passes change the list
+	declared := slices.Clone(f.Axes) // what follows changes the list
+	build.Simplify(f, dims)
 	share(f, target, s.Pins["split"])
 	p := &planning{
 		f: f, target: target, store: with.store, deterministic: s.Deterministic,

@@ -177,7 +177,7 @@ func builtOf(s *spec.Spec, t target.Machine, kind func(*ir.Func) bool) (*ir.Func
 	if err != nil {
 		return nil, nil
 	}
-	build.Residues(f, dims)
+	build.Simplify(f, dims)
 	if !kind(f) || pass.Run(f, pass.Options{Matrix: t.Has(target.MmaSync)}) != nil {
 		return nil, nil
 	}

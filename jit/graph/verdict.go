@@ -166,7 +166,7 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 		if v.err == nil && f.Role == spec.Source {
 			v.err = r.pays(before, f)
 		}
-		if v.err == nil && f.Role == spec.Source && f.Parts == nil && r.target.IsGPU() && (other.heavy || other.reduces && into.reduces) && r.slower(s, before, f.Spec) {
+		if v.err == nil && f.Role == spec.Source && f.Parts == nil && r.target.IsGPU() && (other.heavy || other.reduces && !into.heavy) && r.slower(s, before, f.Spec) {
 			v.err = errSlower
 		}
 		v.class = &class{elementwise: into.elementwise && other.elementwise, together: into.together || other.together, heavy: into.heavy || other.heavy, reduces: into.reduces || other.reduces}

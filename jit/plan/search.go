@@ -19,6 +19,8 @@ const (
 	maxDescent = 2000
 	// worthTwo is what part of the time has to be left, at most, for two knobs to be changed at once.
 	worthTwo = 0.99
+	// manyAxes is from how many knobs on two of a product are changed at once too, as of a convolution in three dimensions.
+	manyAxes = 8
 )
 
 // search is what has been found so far.
@@ -81,6 +83,9 @@ func (s *search) over(ks []knob) {
 	if one := s.oneProduct(ks); one != nil {
 		each(thin(one), extent, look)
 	}
+	if s.contracts && len(ks) >= manyAxes {
+		each(thin(s.tapByTap(ks)), extent, look)
+	}
 	s.descend(ks, nearest, least)
 	if s.best.e == nil {
 		return
@@ -105,6 +110,17 @@ func (m *model) oneProduct(ks []knob) (one []knob) {
 			if one == nil {
 				one = slices.Clone(ks)
 			}
+			one[i].values = k.values[:1]
+		}
+	}
+	return one
+}
+
+// tapByTap is the space of steps that each have one place of a window.
+func (m *model) tapByTap(ks []knob) []knob {
+	one := slices.Clone(ks)
+	for i, k := range ks {
+		if at := k.axes[0]; m.contracted[at] && m.f.Axes[at].Few() {
 			one[i].values = k.values[:1]
 		}
 	}
@@ -142,7 +158,7 @@ func (s *search) descend(ks []knob, from []int64, reached rank) {
 				}
 			}
 		}
-		if better || s.contracts { // the plans of products were measured as they are found
+		if better || s.contracts && len(ks) < manyAxes { // the plans of products were measured as they are found
 			continue
 		}
 		for i := len(ks) - 1; i >= 0; i-- { // of equals, what lies together
