@@ -1,5 +1,8 @@
 """What PyTorch takes for fused.tile, as more_peers.py says it of other files: each case is named by the graph. Products and convolutions of f32 may be tf32, as those of tilec are;
-batch norms are those of training, and `compiled` chooses the order of an image's memory itself."""
+batch norms are those of training, and `compiled` chooses the order of an image's memory itself. With PART=4 images come in batches of a fourth, as `PART=4 bench/device.sh run beyond` has
+them: at its own sizes the problems take gigabytes, and minutes to make."""
+import os
+
 import torch
 import torch.nn.functional as F
 
@@ -9,6 +12,7 @@ from more_peers import case, f
 torch.backends.cuda.matmul.allow_tf32 = True
 torch.backends.cudnn.allow_tf32 = True
 m.CASES.clear()
+PART = int(os.environ.get("PART", 1))
 
 
 def bn(x, g, b):
@@ -35,13 +39,13 @@ def lin(name, fn, M=1024, K=8192, N=8192, more=()):
 def conv(name, fn, B, C, O, size, k=3, more=lambda: (), **options):
     """A convolution of an image or a volume, and fn of what it gives."""
     run = {2: F.conv2d, 3: F.conv3d}[len(size)]
-    case(name, lambda x, w, b, *r: fn(run(x, w, b, **options), *r), lambda: (f(B, C, *size), f(O, C, *([k] * len(size))), f(O), *more()))
+    case(name, lambda x, w, b, *r: fn(run(x, w, b, **options), *r), lambda: (f(B // PART, C, *size), f(O, C, *([k] * len(size))), f(O), *more()))
 
 
 def back(name, fn, B, C, O, size, k=3, more=lambda: (), **options):
     """A transposed one."""
     run = {2: F.conv_transpose2d, 3: F.conv_transpose3d}[len(size)]
-    case(name, lambda x, w, b, *r: fn(run(x, w, b, **options), *r), lambda: (f(B, C, *size), f(C, O, *([k] * len(size))), f(O), *more()))
+    case(name, lambda x, w, b, *r: fn(run(x, w, b, **options), *r), lambda: (f(B // PART, C, *size), f(C, O, *([k] * len(size))), f(O), *more()))
 
 
 def up(name, fn, B, C, O, size, k=3, extra=1, border=1, **options):
@@ -82,7 +86,7 @@ lin("linear_clamp_logsumexp", lambda h: (lambda u: u * mish(u))(lse(torch.clamp(
 conv("conv3_group_norm_mean", lambda h, g, d: gn(h, 8, g, d).mean((1, 2, 3, 4)), 128, 3, 24, (24, 32, 32), more=two(24))
 conv("conv3_min_softmax", lambda h: torch.softmax(torch.min(h, 2)[0], 1), 128, 3, 24, (24, 32, 32))
 conv("conv2_min_tanh", lambda h: torch.tanh(torch.tanh(torch.min(h, 1, keepdim=True)[0])), 128, 16, 64, sq(256))
-up("up3_add_hardswish", lambda h, z: (h + z) * hs(h + z), 128, 32, 64, (16, 16, 16), more=lambda: (f(128, 64, 32, 32, 32),))
+up("up3_add_hardswish", lambda h, z: (h + z) * hs(h + z), 128, 32, 64, (16, 16, 16), more=lambda: (f(128 // PART, 64, 32, 32, 32),))
 conv("conv3_hardswish_group_norm", lambda h, g, d: flat(gn(hs(h), 4, g, d)), 1024, 3, 16, (16, 32, 32), k=4, more=two(16))
 lin("linear_instance_norm", lambda h, z: (F.instance_norm(h[:, None, None])[:, 0, 0] + z) * z, more=((1024, 8192),))
 lin("linear_mish_mish", lambda h: mish(mish(h)))
@@ -94,7 +98,7 @@ up("up3_layer_norm_gelu", lambda h, g, d: gelu(F.layer_norm(h, (64,), g, d)) * 1
 conv("conv2_hardswish_pool", lambda h: mish(F.max_pool2d(hs(h - 0.5), 2)), 128, 64, 128, sq(128))
 up("up2_min_sum", lambda h: gelu(torch.sum(torch.min(h, 1, keepdim=True)[0], 2, keepdim=True)) + 0.5, 16, 64, 128, sq(128))
 lin("linear_swish_group_norm", lambda h, e, g, d: gn(torch.sigmoid(h) * h + e, 64, g, d), 32768, 1024, 4096, more=((4096,),) * 3)
-case("pool_up3_softmax", lambda x, w, b, s: torch.softmax(torch.clamp(F.conv_transpose3d(F.avg_pool3d(x, 2), w, b, stride=2, padding=1, output_padding=1), 0, 1).view(32, 64, -1), 2).view(32, 64, 32, 64, 64) * s, lambda: (f(32, 32, 32, 64, 64), f(32, 64, 3, 3, 3), f(64), ch(64, 3)))
+case("pool_up3_softmax", lambda x, w, b, s: torch.softmax(torch.clamp(F.conv_transpose3d(F.avg_pool3d(x, 2), w, b, stride=2, padding=1, output_padding=1), 0, 1).flatten(2), 2).unflatten(2, (32, 64, 64)) * s, lambda: (f(32 // PART, 32, 32, 64, 64), f(32, 64, 3, 3, 3), f(64), ch(64, 3)))
 lin("linear_scale_batch_norm M=16384", lambda h, s, g, d: bn(h * s, g, d), 16384, 4096, 4096, more=((4096,),) * 3)
 lin("linear_scale_add", lambda h: h * 0.5 + h, 16384, 4096, 4096)
 lin("linear_batch_norm_gelu", lambda h, g, d: torch.relu(gelu(bn(h, g, d))), 16384, 4096, 4096, more=((4096,),) * 2)

@@ -1,7 +1,7 @@
 """What PyTorch takes for serving, training, modern, science and vision.tile, as peers.py says it of the other files: `python3 bench/beyond/more_peers.py
 [WORD ...]` prints `name: median us` of those whose name has one of the words, of the sizes and types of sizes.txt, inside CUDA graphs. `name, eager` is
-what PyTorch runs step by step, `name, compiled` what torch.compile makes of it; what fails is printed with its error. After LIMIT seconds (230) what is
-left is named and not run."""
+what PyTorch runs step by step, `name, compiled` what torch.compile makes of it (WAYS names one of both); what fails is printed with its error. After LIMIT
+seconds (230) what is left is named and not run."""
 import os
 import sys
 import time
@@ -47,6 +47,8 @@ def ar(m, dtype=torch.long):
 
 
 def ways(name, fn, args, eager=True, compiled=True):
+    asked = os.environ.get("WAYS", "eager compiled").split()
+    eager, compiled = eager and "eager" in asked, compiled and "compiled" in asked
     if eager:
         yield f"{name}, eager", lambda: captured(lambda: fn(*args))
     if compiled:
