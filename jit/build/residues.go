@@ -56,9 +56,8 @@ type residue struct {
 	// position is along free, in steps of by; rest is what the positions of the block have beside that, and at both together. divides says that they end where free does.
 	position, rest, at *ir.Value
 	divides            bool
-	// first is the first tap of the block, step the number of one. taps is the axis of those numbers where each residue has as many, count how many the block has where not.
+	// first is the first tap of the block, step the number of one, and count how many there are.
 	first, step, count *ir.Value
-	taps               *ir.Axis
 }
 
 // find recognises the sum, and reports whether it can be rewritten. Nothing is changed yet.
@@ -294,40 +293,25 @@ func (r *residues) divide(m *residue, dims *spec.LaunchDims) {
 	back := inverse(m.ofTap, m.by)
 	first := r.Op(lang.OpAdd, r.times(m.rest, residueOf(-back*m.ofFree, m.by)), r.Int(residueOf(-back*m.offset, m.by)))
 	m.first = r.Op(lang.OpMod, first, r.Int(m.by))
-	if most := m.tap.Len / m.by; m.tap.Len%m.by == 0 {
-		m.taps = f.AddAxis(ir.Axis{Name: m.tap.Name, Kind: ir.Whole, Dim: f.ConstDim(most), Len: most, Extent: most, At: m.tap.At})
-		return
-	}
 	m.count = r.Op(lang.OpDiv, r.Op(lang.OpSub, r.Int(m.tap.Len+m.by-1), m.first), r.Int(m.by))
 }
 
 // times is a value so many times.
 func (r *residues) times(v *ir.Value, n int64) *ir.Value { return r.Op(lang.OpMul, v, r.Int(n)) }
 
-// sumOfTaps sums up the terms of the residues' taps: of all by an axis where each residue has as many, else by a loop over as many as the block has.
+// sumOfTaps sums up the terms of the residues' taps, by a loop over as many as the block has: steps of one place of the window each, which are copied as they lie.
 func (r *residues) sumOfTaps() *ir.Value {
-	var counted []*residue
 	all := int64(1)
 	over := slices.Clone(r.sum.Over)
 	for _, m := range r.moves {
-		i := slices.Index(over, m.tap)
-		if m.taps != nil {
-			over[i] = m.taps
-			m.step = r.Emit(&ir.Op{Code: lang.OpIndex, Axis: m.taps})[0]
-			continue
-		}
-		over = slices.Delete(over, i, i+1)
-		counted = append(counted, m)
+		over = ir.Without(over, []*ir.Axis{m.tap})
 		all *= (m.tap.Len + m.by - 1) / m.by
 	}
 	result := r.sum.Result().Type
-	if len(counted) == 0 {
-		return r.Broadcast(r.summed(over), result.Axes)
-	}
 	f, outside := r.Func, r.Block
 	axis := f.AddAxis(ir.Axis{Name: "tap", Kind: ir.Loop, Dim: f.ConstDim(all), Extent: 1, Scalar: true, At: r.sum.At})
-	count := counted[0].count
-	for _, m := range counted[1:] {
+	count := r.moves[0].count
+	for _, m := range r.moves[1:] {
 		count = r.Op(lang.OpMul, count, m.count)
 	}
 	loop := &ir.Op{Code: lang.OpFor, Axis: axis, At: r.sum.At, Args: []*ir.Value{r.Int(0), count, r.Broadcast(r.Const(result.DType, ir.Const{}), result.Axes)}}
@@ -335,8 +319,8 @@ func (r *residues) sumOfTaps() *ir.Value {
 	r.Block = &ir.Block{Params: []*ir.Value{f.NewValue(ir.Scalar(axis.Counts()), nil), sum}}
 	loop.Blocks = []*ir.Block{r.Block}
 	at := r.Emit(&ir.Op{Code: lang.OpStart, Axis: axis})[0]
-	for i, m := range counted {
-		if m.step = at; i < len(counted)-1 {
+	for i, m := range r.moves {
+		if m.step = at; i < len(r.moves)-1 {
 			m.step, at = r.Op(lang.OpMod, at, m.count), r.Op(lang.OpDiv, at, m.count)
 		}
 	}

@@ -23,11 +23,16 @@ func isUnit(f *ir.Func, a *ir.Axis) bool {
 	if !one || a.Kind != ir.Grid && (a.Kind != ir.Whole || a.Lo != 0 || a.Len != 1) || a.Kind == ir.Grid && len(f.Grid()) == 1 {
 		return false
 	}
+	last := false // of some tensor: elsewhere the dimension is in nobody's way
 	f.Walk(func(op *ir.Op) bool {
+		if op.Tensor != nil {
+			v := op.Indices()[len(op.Indices())-1]
+			last = last || v.Def != nil && v.Def.Code == lang.OpIndex && v.Def.Axis == a
+		}
 		one = one && (op.Axis != a || op.Code == lang.OpIndex) && op.From != a && (!slices.Contains(op.Over, a) || addsAll(op) && op.Code.Row().Group == lang.GroupReduce)
 		return one
 	})
-	return one
+	return one && last
 }
 
 // dropUnit takes the axis out.

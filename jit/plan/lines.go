@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 
 	"tilec/jit/ir"
@@ -40,12 +41,15 @@ const (
 // so many blocks run at once.
 func (c at) opening(op *ir.Op, concurrent int64) float64 {
 	part := c.linePart(op)
+	if c.contracts && op.Code != lang.OpLoad {
+		return c.torn(op, part*lineBytes)
+	}
 	if part == 0 || part >= 1 {
 		return 0
 	}
 	each := readOpening
 	switch {
-	case c.contracts && (op.Code != lang.OpLoad || c.deep || c.blocks() <= concurrent):
+	case c.contracts && (c.deep || c.blocks() <= concurrent):
 		return 0
 	case c.contracts:
 		each = lineOpening
@@ -53,6 +57,43 @@ func (c at) opening(op *ir.Op, concurrent int64) float64 {
 		each = writeOpening
 	}
 	return float64(each * (1/part - 1))
+}
+
+// torn is what the main memory takes longer for sectors of which a block of a product writes a part at either end of a run of so many bytes, and another block the rest in its own time, as a part of the time of
+// what is written: they are written twice, and read for that (an H200: a 3x3 convolution of f32, 16 x 128 x 254 x 254, in tiles of 8 x 8 positions of 2 images 1,033 us, of whole rows 729). Runs of
+// whole sectors tear none.
+func (c at) torn(op *ir.Op, run float64) float64 {
+	if run == 0 {
+		return 0
+	}
+	i := c.place[innermost(op).Type.Axes[0]]
+	size, sector := float64(op.Tensor.DType.Bits())/8, c.target.SectorBytes
+	if math.Mod(run, sector) == 0 && math.Mod(float64(c.size[i])*size, sector) == 0 {
+		return 0
+	}
+	return 2 * sector / max(run, sector)
+}
+
+// tears reports an axis along which the best plan of products has runs of a result that tear sectors.
+func (s *search) tears(i int) bool {
+	if !s.contracts || s.best.e == nil {
+		return false
+	}
+	c := at{s.model, s.best.c}
+	return slices.ContainsFunc(s.ops, func(o step) bool {
+		run := 0.0
+		if s.results[o.op] {
+			run = c.linePart(o.op) * lineBytes
+		}
+		return run > 0 && s.place[innermost(o.op).Type.Axes[0]] == i && c.torn(o.op, run) > 0
+	})
+}
+
+// oneOperand reports two axes that an operand of a product has.
+func (m *model) oneOperand(i, j int) bool {
+	return slices.ContainsFunc(m.ops, func(s step) bool {
+		return isContraction(s.op) && slices.ContainsFunc(s.op.Args[:2], func(v *ir.Value) bool { return v.Type.Has(m.f.Axes[i]) && v.Type.Has(m.f.Axes[j]) })
+	})
 }
 
 // A page of the main memory has to be opened before anything of it is moved, while other banks move what they have. Rows of a block that lie in pages of their own open one each: what they have of

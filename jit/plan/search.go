@@ -90,6 +90,18 @@ func (s *search) over(ks []knob) {
 	if s.best.e == nil {
 		return
 	}
+	for _, k := range ks { // blocks of whole rows have fewer of other positions, which takes several steps to find
+		if i := k.axes[0]; len(k.values) > 1 && s.tears(i) {
+			at := slices.Clone(s.best.c.extent)
+			for _, o := range ks {
+				if j := o.axes[0]; j != i && s.f.Axes[j].Kind == ir.Grid && s.oneOperand(i, j) {
+					o.set(at, 1)
+				}
+			}
+			k.set(at, k.values[len(k.values)-1])
+			s.descend(ks, at, s.visit(at))
+		}
+	}
 	for _, k := range ks { // blocks that go through windows row by row have more positions of the other axes, which takes several steps to find
 		if i := k.axes[0]; s.rowsOfWindows(i) && len(k.values) > 1 && s.best.c.extent[i] == s.size[i] {
 			at := slices.Clone(s.best.c.extent)
