@@ -13,22 +13,22 @@ import (
 // has those of one residue, which is another for the next h. So positions of a block that are neighbours compute all terms and drop most of them, and none of it is a product of matrices.
 // With one residue of h for each block, r goes through every second place, and what is summed up is a product as that of any convolution.
 
-// Simplify makes the axes of a kernel fewer, or others, where that makes a simpler one of it that computes the same. What is fused with a kernel is so before.
-func Simplify(f *ir.Func, dims *spec.LaunchDims) {
+// Simplify makes the axes of a kernel fewer, or others, where that makes a simpler one of it that computes the same. What is fused with a kernel is so before. Axes that are pinned stay.
+func Simplify(f *ir.Func, dims *spec.LaunchDims, pinned func(*ir.Axis) bool) {
 	if !f.HasDebug() {
-		units(f)
-		separateResidues(f, dims)
+		units(f, pinned)
+		separateResidues(f, dims, pinned)
 	}
 }
 
 // separateResidues gives blocks positions of one residue along axes of the grid, where conditions of sums tell residues apart, and goes through those terms of the sums alone that the conditions let through.
-func separateResidues(f *ir.Func, dims *spec.LaunchDims) {
+func separateResidues(f *ir.Func, dims *spec.LaunchDims, pinned func(*ir.Axis) bool) {
 	for _, op := range f.Body.Ops {
 		if op.Code != lang.OpSum {
 			continue
 		}
 		r := &residues{Builder: &ir.Builder{Func: f, At: op.At}, sum: op, known: map[*ir.Value]*ir.Value{}}
-		if r.find(dims) {
+		if r.find(dims) && !slices.ContainsFunc(r.moves, func(m *residue) bool { return pinned(m.free) || pinned(m.tap) }) {
 			r.rewrite(dims)
 			return
 		}

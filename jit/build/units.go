@@ -9,9 +9,9 @@ import (
 
 // units takes axes of one position out of a kernel, as the places of rows that a kernel of images is given, and dimensions of one element out of the tensors: neighbours along the
 // dimension before are neighbours in memory then, for all that looks for such.
-func units(f *ir.Func) {
+func units(f *ir.Func, pinned func(*ir.Axis) bool) {
 	for _, a := range slices.Clone(f.Axes) {
-		if len(f.Axes) > 1 && isUnit(f, a) {
+		if len(f.Axes) > 1 && !pinned(a) && isUnit(f, a) {
 			dropUnit(f, a)
 		}
 	}
@@ -25,9 +25,14 @@ func isUnit(f *ir.Func, a *ir.Axis) bool {
 	}
 	last := false // of some tensor: elsewhere the dimension is in nobody's way
 	f.Walk(func(op *ir.Op) bool {
-		if op.Tensor != nil {
-			v := op.Indices()[len(op.Indices())-1]
+		if op.Tensor != nil && len(op.Tensor.Shape) > 1 {
+			v := op.Indices()[len(op.Tensor.Shape)-1]
 			last = last || v.Def != nil && v.Def.Code == lang.OpIndex && v.Def.Axis == a
+		}
+		has := func(v *ir.Value) bool { return v.Type.Has(a) }
+		if slices.ContainsFunc(op.Args, has) || slices.ContainsFunc(op.Results, has) {
+			row := op.Code.Row()
+			one = one && (row.Elementwise || addsAll(op) || slices.Contains([]lang.Op{lang.OpIndex, lang.OpFull, lang.OpLoad, lang.OpStore, lang.OpFor, lang.OpIf}, op.Code))
 		}
 		one = one && (op.Axis != a || op.Code == lang.OpIndex) && op.From != a && (!slices.Contains(op.Over, a) || addsAll(op) && op.Code.Row().Group == lang.GroupReduce)
 		return one

@@ -108,7 +108,9 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		with.dump = with.forms
 	}
 	declared := slices.Clone(f.Axes) // what follows changes the list
-	build.Simplify(f, dims)
+	pins := pinsOf(s, target.Name)
+	said := pins.values()
+	build.Simplify(f, dims, func(a *ir.Axis) bool { return said[plan.Parameter(a)] > 0 })
 	share(f, target, s.Pins["split"])
 	p := &planning{
 		f: f, target: target, store: with.store, deterministic: s.Deterministic,
@@ -120,7 +122,6 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 			return s.Reckoned(n)
 		},
 	}
-	pins := pinsOf(s, target.Name)
 	// Verifying costs microseconds and turns a bad pass into an error that names it.
 	if err := pass.Run(f, pass.Options{Verify: true, Matrix: hasMatrixUnit(target), Dump: with.dump}); err != nil {
 		var split *pass.SplitError

@@ -14,6 +14,7 @@ import (
 	"tilec/jit/compile"
 	"tilec/jit/ir"
 	"tilec/jit/pass"
+	"tilec/jit/plan"
 	"tilec/jit/spec"
 	"tilec/jit/target"
 	"tilec/jit/tensor"
@@ -177,7 +178,7 @@ func builtOf(s *spec.Spec, t target.Machine, kind func(*ir.Func) bool) (*ir.Func
 	if err != nil {
 		return nil, nil
 	}
-	build.Simplify(f, dims)
+	build.Simplify(f, dims, func(a *ir.Axis) bool { return s.Pins[plan.Parameter(a)] > 0 })
 	if !kind(f) || pass.Run(f, pass.Options{Matrix: t.Has(target.MmaSync)}) != nil {
 		return nil, nil
 	}

@@ -276,11 +276,13 @@ func (n *nest) flat(f *ir.Func, b *ir.Builder) *ir.Op {
 	for _, v := range last.Yield {
 		body.Yield = append(body.Yield, m.Value(v))
 	}
-	end := b.Int(all)
-	if _, known := ir.KnownInt(first.Args[1]); !known {
-		end = b.Op(lang.OpMul, first.Args[1], b.Int(all/n.steps[0]))
+	begin, end := b.Int(0), first.Args[1]
+	if _, known := ir.KnownInt(end); known {
+		end = b.Int(all)
+	} else {
+		end = b.Op(lang.OpMul, end, b.Int(all/n.steps[0]))
 	}
-	loop.Args = append([]*ir.Value{b.Int(0), end}, first.Args[2:]...)
+	loop.Args = append([]*ir.Value{begin, end}, first.Args[2:]...)
 	b.Emit(loop)
 	return loop
 }

@@ -72,7 +72,7 @@ func TestCallHierarchy(t *testing.T) {
 	items = s.prepared(doc, placeOf(t, user, "|gelu(x)")) // in the library
 	callers := s.shownCalls("incomingCalls", items[0])
 	require.Contains(t, callers, "user.tile g 6:18")
-	require.Contains(t, callers, "math.tile gelu_map 75:14")
+	require.Contains(t, callers, "math.tile gelu_map 93:14")
 
 	require.Empty(t, s.prepared(doc, placeOf(t, user, "let |half")), "a local")
 	s.change(doc, 2, "fn other(x) = x\n")
