@@ -54,6 +54,12 @@ kernel near<T: float>(x: T[M, N], w: T[N, 3]) -> y: T[M, N]
     y[i, j] = sum((x[i, j + r - 1] else 0) * w[j, r], over r) as T
 }
 
+kernel channels<T: float>(x: T[B, C, P], b: T[C]) -> y: T[B, C, P]
+    grid n in B by BB, c in C by BC, p in P by BP
+{
+    y[n, c, p] = (x[n, c, p] as f32 + b[c] as f32) as T
+}
+
 kernel mirrored<T: float>(x: T[M, N]) -> y: T[M, N]
     grid i in M by BM, j in N by BN
 {
@@ -153,6 +159,10 @@ func TestFusedGraphs(t *testing.T) {
 			[][3]int64{{1, 40, 48}, {4, 33, 50}}, []lang.DType{lang.BF16}, true},
 		{"and not into one of many rows", "(x: T[M, K], u: T[K, 3], w: T[K, N]) -> y: T[M, N] { y = linear(near(x, u), w) }", 2,
 			[][3]int64{{70, 33, 50}}, []lang.DType{lang.BF16}, true},
+		{"a bias along the columns of a product that is looked at as an image", "(x: T[M, K], w: T[K, N], b: T[N]) -> y: T[M, N, 1] { y = relu(channels(view(linear(x, w), [M, N, 1]), b)) }", 1,
+			[][3]int64{{17, 19, 33}, {64, 64, 32}, {1, 5, 7}}, []lang.DType{lang.F32, lang.BF16}, true},
+		{"and along its rows, as one of two images", "(x: T[2 * M, K], w: T[K, N], b: T[M]) -> y: T[2, M, N] { y = channels(view(linear(x, w), [2, M, N]), b) }", 2,
+			[][3]int64{{17, 19, 33}, {64, 64, 32}}, []lang.DType{lang.F32}, true},
 		{"an activation and a sum behind a product", "(x: T[M, K], w: T[K, N], r: T[M, N]) -> y: T[M, N] { y = relu(linear(x, w)) + r }", 1,
 			[][3]int64{{17, 19, 33}, {64, 64, 32}, {1, 5, 7}}, []lang.DType{lang.F32, lang.BF16, lang.F16}, true},
 		{"two products of the same rows", "(x: T[M, K], w: T[K, N], v: T[K, N]) -> y: T[M, N] { y = relu(linear(x, w)) * linear(x, v) }", 1,

@@ -13,22 +13,22 @@ import (
 // has those of one residue, which is another for the next h. So positions of a block that are neighbours compute all terms and drop most of them, and none of it is a product of matrices.
 // With one residue of h for each block, r goes through every second place, and what is summed up is a product as that of any convolution.
 
-// Simplify makes the axes of a kernel fewer, or others, where that makes a simpler one of it that computes the same. What is fused with a kernel is so before. Axes that are pinned stay.
+// Simplify makes the axes of a kernel fewer, or others, where that makes a simpler one of it that computes the same. What is fused with a kernel is so before. Axes of one position that are pinned stay.
 func Simplify(f *ir.Func, dims *spec.LaunchDims, pinned func(*ir.Axis) bool) {
 	if !f.HasDebug() {
 		units(f, pinned)
-		separateResidues(f, dims, pinned)
+		separateResidues(f, dims)
 	}
 }
 
 // separateResidues gives blocks positions of one residue along axes of the grid, where conditions of sums tell residues apart, and goes through those terms of the sums alone that the conditions let through.
-func separateResidues(f *ir.Func, dims *spec.LaunchDims, pinned func(*ir.Axis) bool) {
+func separateResidues(f *ir.Func, dims *spec.LaunchDims) {
 	for _, op := range f.Body.Ops {
 		if op.Code != lang.OpSum {
 			continue
 		}
 		r := &residues{Builder: &ir.Builder{Func: f, At: op.At}, sum: op, known: map[*ir.Value]*ir.Value{}}
-		if r.find(dims) && !slices.ContainsFunc(r.moves, func(m *residue) bool { return pinned(m.free) || pinned(m.tap) }) {
+		if r.find(dims) {
 			r.rewrite(dims)
 			return
 		}
@@ -93,8 +93,11 @@ func (r *residues) find(dims *spec.LaunchDims) bool {
 	if !r.computable(r.sum.Args[0], inside) {
 		return false
 	}
-	fits := true
+	fits, used := true, usedIn(r.Func)
 	r.Func.Walk(func(op *ir.Op) bool {
+		if !used[op] {
+			return true
+		}
 		if op.Tensor != nil && op.Code != lang.OpLoad && op.Code != lang.OpStore {
 			fits = false
 		}
@@ -105,6 +108,33 @@ func (r *residues) find(dims *spec.LaunchDims) bool {
 		return fits
 	})
 	return fits
+}
+
+// usedIn are the operations of a kernel of which something comes: what has an effect, loops and branches with all that is inside, and what these need.
+func usedIn(f *ir.Func) map[*ir.Op]bool {
+	used := map[*ir.Op]bool{}
+	var use func(op *ir.Op)
+	use = func(op *ir.Op) {
+		if op == nil || used[op] {
+			return
+		}
+		used[op] = true
+		for _, v := range op.Args {
+			use(v.Def)
+		}
+	}
+	f.Walk(func(op *ir.Op) bool {
+		if !op.Pure() || len(op.Blocks) > 0 {
+			use(op)
+		}
+		for _, b := range op.Blocks {
+			for _, inner := range b.Ops {
+				use(inner)
+			}
+		}
+		return true
+	})
+	return used
 }
 
 // isZero reports the number 0, for all positions.
@@ -333,7 +363,7 @@ func (r *residues) sumOfTaps() *ir.Value {
 func (r *residues) summed(over []*ir.Axis) *ir.Value {
 	term := r.value(r.sum.Args[0])
 	if len(over) == 0 {
-		return term
+		return r.Cast(term, r.sum.Result().Type.DType)
 	}
 	again := *r.sum
 	again.Args, again.Over, again.Results = []*ir.Value{r.Broadcast(term, slices.Concat(term.Type.Axes, ir.Without(over, term.Type.Axes)))}, over, nil

@@ -15,12 +15,18 @@ import (
 // to the narrow type, and those of narrow integers do not wrap in it. A `let` or
 // a function between the product and the sum changes nothing; a conversion that
 // the program writes is a factor like any other value, and rounds as it says.
+// Nor does a condition that picks products, as in sum(where(c, x * y, 0), over k).
 func (b *builder) summand(v *ir.Value) *ir.Value {
 	d := v.Type.DType
 	if d.Accumulator() == d {
 		return v
 	}
 	w := widener{b, d.Accumulator(), map[*ir.Value]*ir.Value{}}
+	if op := v.Def; op != nil && op.Code == lang.OpWhere && isZero(op.Args[2]) {
+		if x := w.product(op.Args[1]); x != op.Args[1] {
+			return b.Op(lang.OpWhere, op.Args[0], x, b.Const(w.to, ir.Const{}))
+		}
+	}
 	return w.product(v)
 }
 

@@ -19,7 +19,7 @@ func units(f *ir.Func, pinned func(*ir.Axis) bool) {
 
 // isUnit reports an axis of one position that nothing but reductions tells from none.
 func isUnit(f *ir.Func, a *ir.Axis) bool {
-	one := a.Dim != nil && a.Dim.Known() && a.Dim.Value == 1 && !a.Scalar && a.Extent <= 1 && len(a.Choices) == 0 && a.Ranges == nil && a.Split <= 1
+	one := (a.Dim == nil || a.Dim.Known() && a.Dim.Value == 1) && !a.Scalar && a.Extent <= 1 && len(a.Choices) == 0 && a.Ranges == nil && a.Split <= 1
 	if !one || a.Kind != ir.Grid && (a.Kind != ir.Whole || a.Lo != 0 || a.Len != 1) || a.Kind == ir.Grid && len(f.Grid()) == 1 {
 		return false
 	}

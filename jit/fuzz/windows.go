@@ -26,7 +26,15 @@ func (g *generator) windowKernel() string {
 		channels()
 	}
 	over := []string{}
+	steps, tests := g.chance(25), []string{} // of a transposed convolution: of which terms there are is said by tests
 	for _, d := range image {
+		if steps && g.chance(80) {
+			by := pick(g.r, 2, 2, 3)
+			from := fmt.Sprintf("(index(%s)%s - index(%s))", d.axis, pick(g.r, "", " + 1", " + 2"), d.over)
+			tests = append(tests, fmt.Sprintf("%s %% %d == 0", from, by))
+			xDims, xAt, over = append(xDims, d.dim), append(xAt, fmt.Sprintf("%s / %d", from, by)), append(over, d.over)
+			continue
+		}
 		stride, dilation := pick(g.r, "", "", "", " * 2"), pick(g.r, "", "", "", " * 2")
 		at := fmt.Sprintf("%s%s + %s%s", d.axis, stride, d.over, dilation)
 		if g.chance(80) {
@@ -69,7 +77,11 @@ func (g *generator) windowKernel() string {
 	if last {
 		yDims, yAt = append(yDims, strings.ToUpper(out)), append(yAt, out)
 	}
-	text := fmt.Sprintf("sum((%s[%s] else 0) * w[%s], over (%s))", x.name, strings.Join(xAt, ", "), strings.Join(wAt, ", "), strings.Join(over, ", "))
+	text := fmt.Sprintf("(%s[%s] else 0) * w[%s]", x.name, strings.Join(xAt, ", "), strings.Join(wAt, ", "))
+	if len(tests) > 0 {
+		text = fmt.Sprintf("where(%s, %s, 0)", strings.Join(tests, " and "), text)
+	}
+	text = fmt.Sprintf("sum(%s, over (%s))", text, strings.Join(over, ", "))
 	acc := e.acc()
 	if g.chance(40) {
 		text = fmt.Sprintf("(%s + %s[%s] as %s)", text, g.tensor(e, []string{strings.ToUpper(out)}).name, out, acc.name)

@@ -200,6 +200,54 @@ func TestAPromptNeedsOneRowOfTheLastLayer(t *testing.T) {
 	assert.NotContains(t, behind, "[128, ")
 }
 
+// A product is computed where it is read only where that is predicted to be faster: summed up row by row it would be a product of vectors. What stands behind it along the channels of an image is computed where
+// it is stored, whatever else the image's shape is.
+func TestProductsStayProducts(t *testing.T) {
+	const source = `import "std/math"
+
+kernel product(x: f32[M, K], w: f32[N, K]) -> y: f32[M, N] {
+    y[i, j] = sum(x[i, k] * w[j, k], over k)
+}
+
+kernel total(x: f32[M, N]) -> y: f32[M] {
+    y[i] = sum(x[i, j], over j)
+}
+
+kernel along(x: f32[B, C, P], b: f32[C]) -> y: f32[B, C, P] {
+    y[n, c, p] = x[n, c, p] + b[c]
+}
+
+kernel conv(x: f32[B, C, H, W], w: f32[O, C, 3, 3]) -> y: f32[B, O, H - 2, W - 2] {
+    y[n, o, h, v] = sum(x[n, c, h + r, v + s] * w[o, c, r, s], over (c, r, s))
+}
+
+graph totals(x: f32[M, K], w: f32[N, K]) -> y: f32[M] {
+    y = total(relu(product(x, w)))
+}
+
+graph rows(x: f32[M, K], w: f32[N, K], b: f32[N]) -> y: f32[M, N, 1] {
+    y = relu(along(view(product(x, w), [M, N, 1]), b))
+}
+
+graph images(x: f32[B, C, H, W], w: f32[O, C, 3, 3], b: f32[O]) -> y: f32[B, O, (H - 2) * (W - 2)] {
+    y = relu(along(view(conv(x, w), [B, O, (H - 2) * (W - 2)]), b))
+}
+`
+	for _, c := range []struct {
+		graph    string
+		dims     map[string]int64
+		launches int
+	}{
+		{"totals", map[string]int64{"M": 1024, "K": 8192, "N": 8192}, 2},
+		{"rows", map[string]int64{"M": 1024, "K": 512, "N": 512}, 1},
+		{"rows", map[string]int64{"M": 1, "K": 512, "N": 512}, 1},
+		{"images", map[string]int64{"B": 2, "C": 8, "H": 18, "W": 19, "O": 32}, 1},
+	} {
+		_, after := launches(t, "g.tile", source, c.graph, graph.Options{Dims: c.dims})
+		assert.Equal(t, c.launches, strings.Count(after["fuse"], " = "), "%s: %s", c.graph, after["fuse"])
+	}
+}
+
 func gptSource(t testing.TB) string {
 	data, err := os.ReadFile(jittest.Path(t, "gpt/gpt.tile"))
 	require.NoError(t, err)
