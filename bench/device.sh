@@ -12,7 +12,8 @@
 # is planned, and leaves pins.json, an array for each line of it, which `tilec bench spaces --add` keeps. JOBS is how many tests run at once (8), and
 # CORRECTNESS_SECONDS when they are cut (420): what had ended by then is told; those whose names match the regular expression SKIP are left out. fuzz runs random programs of every topic,
 # for FUZZ_SECONDS each (20), from SEED on (that of the day), and leaves findings in a folder each. beyond times bench/beyond: sequences, products, images and
-# rows, or the files that BEYOND names, as in BEYOND="serving training", of which a call has time for two (the others are modern, science and vision, and kernelbench, which takes a call by itself).
+# rows, or the files that BEYOND names, as in BEYOND="serving training", of which a call has time for two (the others are modern, science and vision, and kernelbench and fused, which take a call by themselves; PART=4 gives those of
+# fused a fourth of their batches, without which they take two).
 #
 # TOOLS=DIR with DIR/include/cuda.h and DIR/lib builds the driver's conformance
 # test with gorgonia.org/cu too. PTXAS=FILE takes an assembler along.
@@ -127,12 +128,14 @@ beyond() {
     while IFS=: read -r kernel args _; do
         read -r file kernel <<<"$kernel"
         case " ${BEYOND:-sequences products images rows} " in *" $file "*) ;; *) continue ;; esac
+        if [[ ${PART:-1} -gt 1 && $file == fused && $args =~ B=([0-9]+) ]]; then args=${args/B=${BASH_REMATCH[1]}/B=$((BASH_REMATCH[1] / PART))}; fi
         # shellcheck disable=SC2086 # the arguments are separate words
         each=$(cd "$work" && limited 60 "$work/tilec" run "$root/bench/beyond/$file.tile" $kernel $args --device "$device" --time --json 2>>"$work/beyond.err" | tr -d '\n' | sed -n 's/.*"median_us": *\([0-9.]*\).*/\1/p')
         echo "$kernel $args: ${each:-failed}" | tee -a "$OUT/beyond.txt"
     done < <(grep -v '^#' "$root/bench/beyond/sizes.txt" | sed 's/: /:/g')
     case ${BEYOND:-} in
         kernelbench) limited 250 python3 bench/beyond/bench_peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt" ;;
+        fused) LIMIT=280 limited 300 python3 bench/beyond/fused_peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt" ;;
         '') limited 300 python3 bench/beyond/peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt" ;;
         *) limited 300 python3 bench/beyond/more_peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt" ;;
     esac

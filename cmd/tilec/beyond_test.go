@@ -17,7 +17,15 @@ import (
 
 // The kernels that bench/beyond times beside PyTorch compute what they should, element by element, on the CPU, in the emulator and on the device under test: a third and a
 // ninth of them where sweeps take a sample.
-func TestBeyond(t *testing.T) {
+func TestBeyond(t *testing.T) { checkBeyond(t, 250, func(file string) bool { return file != "fused" }) }
+
+// And the graphs of fused.tile, which take as long as all others.
+func TestBeyondFused(t *testing.T) {
+	checkBeyond(t, 99, func(file string) bool { return file == "fused" })
+}
+
+// checkBeyond checks the kernels of some files, of which there are so many at least.
+func checkBeyond(t *testing.T, least int, of func(file string) bool) {
 	text, err := os.ReadFile("../../bench/beyond/sizes.txt")
 	require.NoError(t, err)
 	onDevices(t, func(t *testing.T, id string, device backend.Device) {
@@ -29,6 +37,10 @@ func TestBeyond(t *testing.T) {
 			if strings.HasPrefix(line, "#") || len(parts) < 3 { // a size alone
 				continue
 			}
+			file, name, _ := strings.Cut(parts[0], " ")
+			if !of(file) {
+				continue
+			}
 			each := sweep.OneIn(3)
 			if id == "emu" { // which takes most of the time
 				each *= each
@@ -36,7 +48,6 @@ func TestBeyond(t *testing.T) {
 			if kernels++; kernels%each != 0 {
 				continue
 			}
-			file, name, _ := strings.Cut(parts[0], " ")
 			if programs[file] == nil {
 				programs[file], err = a.load("../../bench/beyond/" + file + ".tile")
 				require.NoError(t, err)
@@ -50,7 +61,7 @@ func TestBeyond(t *testing.T) {
 			assert.Nil(t, w.First, "%s: %v", name, w.First)
 			run++
 		}
-		assert.GreaterOrEqual(t, kernels, 250)
+		assert.GreaterOrEqual(t, kernels, least)
 		assert.GreaterOrEqual(t, run, kernels/9)
 	})
 }

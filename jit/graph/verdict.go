@@ -33,9 +33,9 @@ type class struct {
 	// f is the tile IR of a kernel by itself, which nobody changes.
 	f *ir.Func
 	// elementwise: nothing is reduced and there are no loops. together: threads reduce together, and so wait for each other. heavy: it is too much to be
-	// done twice. reduces: threads reduce something together that is no product. random: it has
+	// done twice. reduces: threads reduce something together that is no `dot`. multiplies: it adds up products that are more than what is loaded. random: it has
 	// atomics, whose order is not defined.
-	elementwise, together, heavy, reduces, random bool
+	elementwise, together, heavy, reduces, multiplies, random bool
 	// cut: it reduces so much to one number that it is cut in two launches.
 	cut bool
 	// exactness is what the rule of exactness finds, once it was asked for.
@@ -89,9 +89,9 @@ func (r *rewriter) newClass(s *spec.Spec) *class {
 		}
 		c.together = c.together || reducedTogether(op)
 		reduces, ordered := op.Code.Row().Group == lang.GroupReduce, op.Code == lang.OpSort || op.Code == lang.OpTopK
-		multiplies := op.Code.Row().Group == lang.GroupContract || reduces && multiplied(op.Args[0])
-		c.heavy = c.heavy || len(op.Blocks) > 0 || op.Fn != nil || multiplies || ordered
-		c.reduces = c.reduces || reduces && !multiplies && reducedTogether(op) || ordered
+		c.multiplies = c.multiplies || reduces && multiplied(op.Args[0])
+		c.heavy = c.heavy || len(op.Blocks) > 0 || op.Fn != nil || op.Code.Row().Group == lang.GroupContract || ordered
+		c.reduces = c.reduces || reduces && reducedTogether(op) || ordered
 		c.random = c.random || op.Code.IsAtomic()
 		return true
 	})
@@ -166,10 +166,11 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 		if v.err == nil && f.Role == spec.Source {
 			v.err = r.pays(before, f)
 		}
-		if v.err == nil && f.Role == spec.Source && f.Parts == nil && r.target.IsGPU() && (other.heavy || other.reduces && !into.heavy) && r.slower(s, before, f.Spec) {
+		judged := other.heavy || other.multiplies || other.reduces && !into.heavy && !into.multiplies
+		if v.err == nil && f.Role == spec.Source && f.Parts == nil && r.target.IsGPU() && judged && r.slower(s, before, f.Spec) {
 			v.err = errSlower
 		}
-		v.class = &class{elementwise: into.elementwise && other.elementwise, together: into.together || other.together, heavy: into.heavy || other.heavy, reduces: into.reduces || other.reduces}
+		v.class = &class{elementwise: into.elementwise && other.elementwise, together: into.together || other.together, heavy: into.heavy || other.heavy, reduces: into.reduces || other.reduces, multiplies: into.multiplies || other.multiplies}
 		r.verdicts.known[key] = v
 	}
 	r.verdicts.classes[s] = v.class
