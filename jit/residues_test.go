@@ -110,3 +110,21 @@ func TestFormsOfResidues(t *testing.T) {
 	assert.Contains(t, last.Code.PTX.Text, "cp.async.bulk.tensor.4d")
 	assert.NotContains(t, lowered("columns", map[string]int64{"M": 4096, "N": 4096}).Func.String(), "axis p")
 }
+
+// A result whose rows are no whole sectors is stored by blocks of whole rows, and one whose rows are by tiles that read less.
+func TestRowsOfResultsStayWhole(t *testing.T) {
+	program, problems := jit.Load("f.tile", []byte(`kernel conv(x: f32[B, H, W, C], w: f32[3, 3, O, C]) -> y: f32[B, O, H - 2, W - 2] {
+    y[n, o, h, v] = sum(x[n, h + r, v + s, c] * w[r, s, o, c], over (r, s, c))
+}
+`), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for width, extent := range map[int64]int64{256: 256, 258: 8} {
+		s, err := jit.Specialise(program.Kernels[0], jit.Options{Dims: map[string]int64{"B": 16, "C": 64, "H": width, "W": width, "O": 128}})
+		require.NoError(t, err)
+		l, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		assert.Equal(t, extent, l.Plan.Extents["v"], "rows of %d", width-2)
+	}
+}
