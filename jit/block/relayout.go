@@ -152,9 +152,13 @@ func loopsOfTaps(f *ir.Func) map[*ir.Op]*ir.Axis {
 		if loop.Code != lang.OpFor || loop.Axis == nil || !loop.Axis.Scalar || !loop.Axis.Dim.Known() {
 			return true
 		}
+		known := map[*ir.Value]bool{}
 		var follows func(v *ir.Value) bool
 		follows = func(v *ir.Value) bool {
-			return v.Def != nil && v.Def.Code != lang.OpLoad && (v.Def.Code == lang.OpStart && v.Def.Axis == loop.Axis || slices.ContainsFunc(v.Def.Args, follows))
+			if _, ok := known[v]; !ok {
+				known[v] = v.Def != nil && v.Def.Code != lang.OpLoad && (v.Def.Code == lang.OpStart && v.Def.Axis == loop.Axis || slices.ContainsFunc(v.Def.Args, follows))
+			}
+			return known[v]
 		}
 		for _, op := range loop.Blocks[0].Ops {
 			if op.Code == lang.OpMma && !slices.ContainsFunc(op.Args[:2], func(v *ir.Value) bool {

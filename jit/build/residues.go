@@ -38,9 +38,7 @@ func separateResidues(f *ir.Func, dims *spec.LaunchDims) {
 // residues is a sum of terms that conditions on remainders pick.
 type residues struct {
 	*ir.Builder
-	sum *ir.Op
-	// term is what is summed up where all conditions hold.
-	term  *ir.Value
+	sum   *ir.Op
 	moves []*residue
 	// known is what stands for values of the terms.
 	known map[*ir.Value]*ir.Value
@@ -66,7 +64,6 @@ func (r *residues) find(dims *spec.LaunchDims) bool {
 	if where == nil || where.Code != lang.OpWhere || !isZero(where.Args[2]) {
 		return false
 	}
-	r.term = where.Args[1]
 	var conditions func(v *ir.Value)
 	conditions = func(v *ir.Value) {
 		switch op := v.Def; {
@@ -205,17 +202,17 @@ type linear struct {
 // linearIn gives an integer as such a sum.
 func linearIn(v *ir.Value) (linear, bool) {
 	l := linear{of: map[*ir.Axis]int64{}}
-	return l, addLinear(&l, v, 1)
+	return l, addLinear(&l, v, 1, 12)
 }
 
-// addLinear adds a value so many times.
-func addLinear(l *linear, v *ir.Value, times int64) bool {
+// addLinear adds a value so many times, and looks depth operations deep.
+func addLinear(l *linear, v *ir.Value, times int64, depth int) bool {
 	if n, ok := ir.KnownInt(v); ok {
 		l.offset += n * times
 		return true
 	}
 	op := v.Def
-	if op == nil || op.Result().Type.DType != lang.I32 {
+	if op == nil || depth == 0 || op.Result().Type.DType != lang.I32 {
 		return false
 	}
 	switch op.Code {
@@ -225,15 +222,15 @@ func addLinear(l *linear, v *ir.Value, times int64) bool {
 		}
 		return true
 	case lang.OpFull:
-		return addLinear(l, op.Args[0], times)
+		return addLinear(l, op.Args[0], times, depth-1)
 	case lang.OpAdd:
-		return addLinear(l, op.Args[0], times) && addLinear(l, op.Args[1], times)
+		return addLinear(l, op.Args[0], times, depth-1) && addLinear(l, op.Args[1], times, depth-1)
 	case lang.OpSub:
-		return addLinear(l, op.Args[0], times) && addLinear(l, op.Args[1], -times)
+		return addLinear(l, op.Args[0], times, depth-1) && addLinear(l, op.Args[1], -times, depth-1)
 	case lang.OpMul:
 		for i, x := range op.Args {
 			if n, ok := ir.KnownInt(x); ok && n > -1<<15 && n < 1<<15 {
-				return addLinear(l, op.Args[1-i], times*n)
+				return addLinear(l, op.Args[1-i], times*n, depth-1)
 			}
 		}
 	}
@@ -243,7 +240,7 @@ func addLinear(l *linear, v *ir.Value, times int64) bool {
 // computable reports that a value of the terms can be computed again for other taps, and notes what computes it.
 func (r *residues) computable(v *ir.Value, inside map[*ir.Op]bool) bool {
 	op := v.Def
-	if op == nil || !slices.ContainsFunc(r.moves, func(m *residue) bool { return v.Type.Has(m.tap) }) {
+	if op == nil || inside[op] || !r.hasTap(v) {
 		return true
 	}
 	inside[op] = true

@@ -100,13 +100,13 @@ func (r *rewriter) newClass(s *spec.Spec) *class {
 
 // multiplied reports what a product's formula adds up: nothing that it is computed from is loaded with all of its axes, so that more is computed than there is to be read.
 func multiplied(v *ir.Value) bool {
-	loaded := false
+	loaded, seen := false, map[*ir.Value]bool{}
 	var visit func(w *ir.Value)
 	visit = func(w *ir.Value) {
-		if loaded || w.Def == nil || len(ir.Without(v.Type.Axes, w.Type.Axes)) > 0 {
+		if loaded || seen[w] || w.Def == nil || len(ir.Without(v.Type.Axes, w.Type.Axes)) > 0 {
 			return
 		}
-		loaded = w.Def.Code == lang.OpLoad
+		seen[w], loaded = true, w.Def.Code == lang.OpLoad
 		for _, arg := range w.Def.Args {
 			visit(arg)
 		}
