@@ -13,14 +13,6 @@ import (
 // has those of one residue, which is another for the next h. So positions of a block that are neighbours compute all terms and drop most of them, and none of it is a product of matrices.
 // With one residue of h for each block, r goes through every second place, and what is summed up is a product as that of any convolution.
 
-// Simplify makes the axes of a kernel fewer, or others, where that makes a simpler one of it that computes the same. What is fused with a kernel is so before. Axes of one position that are pinned stay.
-func Simplify(f *ir.Func, dims *spec.LaunchDims, pinned func(*ir.Axis) bool) {
-	if !f.HasDebug() {
-		units(f, pinned)
-		separateResidues(f, dims)
-	}
-}
-
 // separateResidues gives blocks positions of one residue along axes of the grid, where conditions of sums tell residues apart, and goes through those terms of the sums alone that the conditions let through.
 func separateResidues(f *ir.Func, dims *spec.LaunchDims) {
 	for _, op := range f.Body.Ops {
@@ -107,42 +99,6 @@ func (r *residues) find(dims *spec.LaunchDims) bool {
 	return fits
 }
 
-// usedIn are the operations of a kernel of which something comes: what has an effect, loops and branches with all that is inside, and what these need.
-func usedIn(f *ir.Func) map[*ir.Op]bool {
-	used := map[*ir.Op]bool{}
-	var use func(op *ir.Op)
-	use = func(op *ir.Op) {
-		if op == nil || used[op] {
-			return
-		}
-		used[op] = true
-		for _, v := range op.Args {
-			use(v.Def)
-		}
-	}
-	f.Walk(func(op *ir.Op) bool {
-		if !op.Pure() || len(op.Blocks) > 0 {
-			use(op)
-		}
-		for _, b := range op.Blocks {
-			for _, inner := range b.Ops {
-				use(inner)
-			}
-		}
-		return true
-	})
-	return used
-}
-
-// isZero reports the number 0, for all positions.
-func isZero(v *ir.Value) bool {
-	for v.Def != nil && v.Def.Code == lang.OpFull {
-		v = v.Def.Args[0]
-	}
-	c, ok := v.IsConst()
-	return ok && c.Int == 0 && c.Float == 0
-}
-
 // condition recognises a condition on a remainder, beside those that there are; nil where it is another one.
 func (r *residues) condition(v *ir.Value, dims *spec.LaunchDims) *residue {
 	if v.Def.Code != lang.OpEq {
@@ -178,63 +134,6 @@ func (r *residues) condition(v *ir.Value, dims *spec.LaunchDims) *residue {
 		return nil
 	}
 	return m
-}
-
-// inverse is the number that a number is multiplied by to give 1 modulo by; 0 where there is none.
-func inverse(n, by int64) int64 {
-	for i := int64(1); i < by; i++ {
-		if residueOf(n*i, by) == 1 {
-			return i
-		}
-	}
-	return 0
-}
-
-// residueOf is what a number is modulo by, from 0 on.
-func residueOf(n, by int64) int64 { return (n%by + by) % by }
-
-// linear is a sum of positions along axes, each times a number, and a number.
-type linear struct {
-	of     map[*ir.Axis]int64
-	offset int64
-}
-
-// linearIn gives an integer as such a sum.
-func linearIn(v *ir.Value) (linear, bool) {
-	l := linear{of: map[*ir.Axis]int64{}}
-	return l, addLinear(&l, v, 1, 12)
-}
-
-// addLinear adds a value so many times, and looks depth operations deep.
-func addLinear(l *linear, v *ir.Value, times int64, depth int) bool {
-	if n, ok := ir.KnownInt(v); ok {
-		l.offset += n * times
-		return true
-	}
-	op := v.Def
-	if op == nil || depth == 0 || op.Result().Type.DType != lang.I32 {
-		return false
-	}
-	switch op.Code {
-	case lang.OpIndex:
-		if l.of[op.Axis] += times; l.of[op.Axis] == 0 {
-			delete(l.of, op.Axis)
-		}
-		return true
-	case lang.OpFull:
-		return addLinear(l, op.Args[0], times, depth-1)
-	case lang.OpAdd:
-		return addLinear(l, op.Args[0], times, depth-1) && addLinear(l, op.Args[1], times, depth-1)
-	case lang.OpSub:
-		return addLinear(l, op.Args[0], times, depth-1) && addLinear(l, op.Args[1], -times, depth-1)
-	case lang.OpMul:
-		for i, x := range op.Args {
-			if n, ok := ir.KnownInt(x); ok && n > -1<<15 && n < 1<<15 {
-				return addLinear(l, op.Args[1-i], times*n, depth-1)
-			}
-		}
-	}
-	return false
 }
 
 // computable reports that a value of the terms can be computed again for other taps, and notes what computes it.
