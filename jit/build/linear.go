@@ -1,6 +1,8 @@
 package build
 
 import (
+	"math"
+
 	"tilec/jit/ir"
 	"tilec/lang"
 )
@@ -64,11 +66,11 @@ func addLinear(l *linear, v *ir.Value, times int64, depth int) bool {
 	return false
 }
 
-// isZero reports the number 0, for all positions.
+// isZero reports the number 0, for all positions, and not the negative one of floats.
 func isZero(v *ir.Value) bool {
 	for v.Def != nil && v.Def.Code == lang.OpFull {
 		v = v.Def.Args[0]
 	}
 	c, ok := v.IsConst()
-	return ok && c.Int == 0 && c.Float == 0
+	return ok && c == (ir.Const{}) && !math.Signbit(c.Float)
 }

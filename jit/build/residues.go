@@ -201,14 +201,7 @@ func (r *residues) divide(m *residue, dims *spec.LaunchDims) {
 	if whole.Known() {
 		m.free.Dim = f.ConstDim((whole.Value + m.by - 1) / m.by)
 	} else {
-		part := n.Add(size.Const(m.by - 1)).FloorDiv(size.Const(m.by))
-		name := part.String()
-		dims.Sizes[name] = part
-		at := slices.IndexFunc(f.Dims, func(d *ir.Dim) bool { return d.Name == name })
-		if at < 0 {
-			at, f.Dims = len(f.Dims), append(f.Dims, &ir.Dim{Name: name, Value: -1, Divisor: 1})
-		}
-		m.free.Dim = f.Dims[at]
+		m.free.Dim = dimOf(f, dims, n.Add(size.Const(m.by-1)).FloorDiv(size.Const(m.by)))
 	}
 	rest := f.AddAxis(ir.Axis{Name: m.free.Name + "_rest", Kind: ir.Grid, Dim: f.ConstDim(m.by), Extent: 1, Scalar: true})
 	f.Axes = slices.DeleteFunc(f.Axes, func(a *ir.Axis) bool { return a == rest })
@@ -220,6 +213,21 @@ func (r *residues) divide(m *residue, dims *spec.LaunchDims) {
 	first := r.Op(lang.OpAdd, r.times(m.rest, residueOf(-back*m.ofFree, m.by)), r.Int(residueOf(-back*m.offset, m.by)))
 	m.first = r.Op(lang.OpMod, first, r.Int(m.by))
 	m.count = r.Op(lang.OpDiv, r.Op(lang.OpSub, r.Int(m.tap.Len+m.by-1), m.first), r.Int(m.by))
+}
+
+// dimOf is a dimension of a size: one that there is, or a new one under a name that no other has.
+func dimOf(f *ir.Func, dims *spec.LaunchDims, n size.Size) *ir.Dim {
+	for name := n.String(); ; name = "(" + name + ")" {
+		at := slices.IndexFunc(f.Dims, func(d *ir.Dim) bool { return d.Name == name })
+		if at < 0 {
+			dims.Sizes[name] = n
+			f.Dims = append(f.Dims, &ir.Dim{Name: name, Value: -1, Divisor: 1})
+			return f.Dims[len(f.Dims)-1]
+		}
+		if is, ok := sizeIn(dims, f.Dims[at]); ok && is.Equal(n) {
+			return f.Dims[at]
+		}
+	}
 }
 
 // times is a value so many times.

@@ -66,8 +66,10 @@ func (j *joining) flatten(store *ir.Op, of []*ir.Axis) {
 			j.spread[a] = store.Args[d].Type.Axes
 		}
 	}
-	several := of[max(slices.IndexFunc(of, other), 0)]
-	j.spread[several] = slices.Concat(j.spread[several], rest)
+	if len(of) > 0 {
+		several := of[max(slices.IndexFunc(of, other), 0)]
+		j.spread[several] = slices.Concat(j.spread[several], rest)
+	}
 	j.places = along
 }
 

@@ -467,7 +467,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 	return failed
 }
 
-// slower decides by prediction that two launches are faster than the one of both: where the first multiplies, or both reduce, the second says in what order the first computes its elements, and how often.
+// slower decides by prediction that two launches are faster than the one of both, where the first multiplies, or reduces for what does not: the second says in what order the first computes its elements then, and how often.
 func (r *rewriter) slower(both, into, other *spec.Spec) bool {
 	one, err := r.env.Predicted(both)
 	if err != nil {
