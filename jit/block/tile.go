@@ -47,12 +47,14 @@ func newTile(d lang.DType, axes []*ir.Axis, ext, spans []int, swizzled bool) *Ti
 		for i := 1; i < len(t.Extents); i++ {
 			t.Extents[i] = (t.Extents[i] + t.Span(i) - 1) / t.Span(i) * t.Span(i)
 		}
-		for i := 1; i < len(t.Extents)-1; i++ {
+		// Rows of a multiple of the pattern's eight are turned alike, so axes behind them are held as they are.
+		for i, rows := 1, 1; i < len(t.Extents)-1 && rows%8 != 0; i++ {
 			if t.Extents[i] < 8 {
 				t.Extents[i] = layout.PowerAbove(t.Extents[i])
 			} else {
 				t.Extents[i] = (t.Extents[i] + 7) / 8 * 8
 			}
+			rows *= t.Extents[i] / t.Span(i)
 		}
 		if row := t.RowBytes(); swizzled && row%16 == 0 {
 			for t.Swizzle < 8 && row/16%(2*t.Swizzle) == 0 {
@@ -294,29 +296,26 @@ func simtTile(c *Product, arg int) *Tile {
 	return &Tile{DType: v.Type.DType.WholeBytes(), Axes: axes, Extents: Extents(axes), Swizzle: 1}
 }
 
-// fragmentTile is contiguous as the operand is in global memory, padded to the instruction's sizes.
+// fragmentTile is contiguous as the operand is in global memory, padded to the instruction's sizes. Behind the contiguous axis come the rows or
+// columns where it is of the depth, and the depth where it is not, so that what an instruction reads at a time are neighbouring rows of the
+// tile, which the swizzle keeps apart.
 func (p *Program) fragmentTile(c *Product, arg int) *Tile {
 	v := c.Op.Args[arg]
 	l := c.FragmentLayout(arg)
-	axes := reversed(v.Type.Axes)
-	first := 0
-	if v.Def != nil && v.Def.Code == lang.OpLoad {
-		for i, a := range axes {
-			if a == Contiguous(operandAccess(c.Op, arg)) {
-				first = i
-			}
-		}
-	} else if c.MMA.InRegister == 2 { // what is computed may as well lie as fragments want it
-		first = slices.Index(axes, c.K[0])
-	} else {
-		run := 0
-		for i, a := range axes {
-			if n := p.Homes[v].Run(a, false)*64 + p.Homes[v].Run(a, true); n > run {
-				first, run = i, n
-			}
+	first := p.fragmentFirst(c, arg)
+	sides, depth := c.M, c.K
+	if arg == c.B {
+		sides = c.N
+	}
+	if !slices.Contains(c.K, first) {
+		sides, depth = depth, sides
+	}
+	axes := []*ir.Axis{first}
+	for _, a := range slices.Concat(sides, depth, reversed(v.Type.Axes)) {
+		if slices.Contains(v.Type.Axes, a) && !slices.Contains(axes, a) {
+			axes = append(axes, a)
 		}
 	}
-	axes[0], axes[first] = axes[first], axes[0]
 	ext := make([]int, len(axes))
 	for i, a := range axes {
 		ext[i] = l.Physical(a)
@@ -326,6 +325,28 @@ func (p *Program) fragmentTile(c *Product, arg int) *Tile {
 		t.panel()
 	}
 	return t
+}
+
+// fragmentFirst is the axis along which neighbours of an operand lie in its tile.
+func (p *Program) fragmentFirst(c *Product, arg int) *ir.Axis {
+	v := c.Op.Args[arg]
+	axes := reversed(v.Type.Axes)
+	if v.Def != nil && v.Def.Code == lang.OpLoad {
+		if a := Contiguous(operandAccess(c.Op, arg)); slices.Contains(axes, a) {
+			return a
+		}
+		return axes[0]
+	}
+	if c.MMA.InRegister == 2 { // what is computed may as well lie as fragments want it
+		return c.K[0]
+	}
+	first, run := axes[0], 0
+	for _, a := range axes {
+		if n := p.Homes[v].Run(a, false)*64 + p.Homes[v].Run(a, true); n > run {
+			first, run = a, n
+		}
+	}
+	return first
 }
 
 // wgmmaTile has rows of up to 128 bytes, in panels, with the swizzle that the descriptors of wgmma name. Rows or columns of

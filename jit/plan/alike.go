@@ -14,16 +14,30 @@ const mostAlike = 1 << 20
 // alikeInThread is how many such neighbours a thread has: of the fragments of a product, and of what it loads at once.
 const alikeInThread = 8
 
-// alike is how many elements of a value are one and the same.
-func (m *model) alike(v *ir.Value) int64 {
-	n := int64(1)
+// alike is so many neighbours along an axis, given by its place, that have one element.
+type alike struct {
+	place int
+	n     int64
+}
+
+// alike gives the axes of a value along which neighbours have one element; none where all are different.
+func (m *model) alike(v *ir.Value) (all []alike) {
 	if !m.target.IsGPU() {
-		return n
+		return nil
 	}
 	for _, a := range v.Type.Axes {
-		if along := m.alikeAlong(v, a); along < mostAlike {
-			n *= along
+		if n := m.alikeAlong(v, a); n > 1 && n < mostAlike {
+			all = append(all, alike{m.place[a], n})
 		}
+	}
+	return all
+}
+
+// elementsAlike is how many elements that a block has are one and the same: no more along an axis than it has positions there.
+func (c at) elementsAlike(of []alike) int64 {
+	n := int64(1)
+	for _, a := range of {
+		n *= max(min(a.n, c.extent[a.place]), 1)
 	}
 	return n
 }

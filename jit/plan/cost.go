@@ -334,7 +334,7 @@ func (c at) count(t tile, padded bool) int64 {
 		}
 		n = times(n, e)
 	}
-	return ceilDiv(n, max(t.alike, 1))
+	return ceilDiv(n, min(c.elementsAlike(t.alike), alikeInThread))
 }
 
 // weight is how many simple operations an element of an operation costs.
@@ -598,7 +598,7 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 	t := &c.target
 	for _, s := range c.ops {
 		n, _ := c.elements(s, true)
-		n /= float64(min(s.alike, alikeInThread))
+		n /= float64(min(c.elementsAlike(s.alike), alikeInThread))
 		if isContraction(s.op) {
 			rate, padding, bytes := c.contract(s.op)
 			if c.byWarpgroups(s.op) {

@@ -129,8 +129,8 @@ type model struct {
 type tile struct {
 	axes  []int
 	bytes int64
-	// alike is how many of its elements are one and the same (see alike.go), 0 where all are different.
-	alike int64
+	// alike is along which axes neighbours have one element (see alike.go).
+	alike []alike
 }
 
 // storedTile is a tile that a store arranges anew, in a loop or outside of any.
@@ -146,8 +146,8 @@ type step struct {
 	loops []*ir.Op
 	// once are the grid axes along which only the first block does it.
 	once []int
-	// alike is how many elements of its result are one and the same (see alike.go).
-	alike int64
+	// alike is along which axes neighbours of its result have one element (see alike.go).
+	alike []alike
 }
 
 // operand is a tile that a contraction reads from shared memory. A staged one
@@ -230,7 +230,7 @@ func (m *model) places(axes []*ir.Axis) []int {
 }
 
 func (m *model) tile(v *ir.Value) tile {
-	return tile{m.places(v.Type.Axes), int64(v.Type.DType.Size()), min(m.alike(v), alikeInThread)}
+	return tile{m.places(v.Type.Axes), int64(v.Type.DType.Size()), m.alike(v)}
 }
 
 // gather lists the operations with the loops around them, and the axes along which only the first block does them.
@@ -255,7 +255,7 @@ func (m *model) gather(b *ir.Block, loops []*ir.Op, once []int) {
 			m.loops = append(m.loops, op)
 			inside = append(slices.Clone(loops), op)
 		} else {
-			alike := int64(1)
+			var alike []alike
 			if len(op.Results) == 1 {
 				alike = m.alike(op.Result())
 			}

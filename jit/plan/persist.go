@@ -102,6 +102,9 @@ func (c at) turnsFit(asked bool) bool {
 	if c.paired {
 		return c.pairsFit()
 	}
+	if c.persist > 0 && !asked && c.hasFunctions() && c.ofImages() {
+		return false
+	}
 	if c.persist == alone && !asked {
 		return c.allByWarpgroups() && c.loadsOperands() && c.stages >= pipelineStages && c.rounds() >= fewestRounds &&
 			(c.stepwise || c.accumulators() >= aloneRegisters) && !(c.fromRegisters() && c.arranged())
@@ -152,6 +155,12 @@ func (c at) fromRegisters() bool {
 // them, all are computed at once (with GELU the assembler kept 836 bytes a thread in memory).
 func (c at) hasFunctions() bool {
 	return slices.ContainsFunc(c.ops, func(s step) bool { return s.op.Code.Row().Elementwise && weight(s.op) > 1 })
+}
+
+// ofImages reports results of more than two dimensions. Threads store them in lines, where a block stays, and one team of four warps does not hide what it waits for between the functions
+// of its elements (an H200, 3x3 of f32 to 16 x 128 x 126 x 126 with tanh(log(1 + exp(x))) * x: two teams @@, two blocks @@).
+func (c at) ofImages() bool {
+	return slices.ContainsFunc(c.ops, func(s step) bool { return c.results[s.op] && len(s.op.Tensor.Shape) > 2 })
 }
 
 // teamIsEnough reports teams of which one keeps the tensor cores as busy as two warpgroups do: with enough columns, of operands that lie ready in

@@ -35,7 +35,8 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 			order = append(order, t)
 		}
 		all, once := c.elements(s, false)
-		all, once = all/float64(s.alike), once/float64(s.alike)
+		alike := float64(c.elementsAlike(s.alike))
+		all, once = all/alike, once/alike
 		if kept[s.op] {
 			all = once
 		}

@@ -19,9 +19,10 @@ type lines struct {
 	k    *kernel
 	tile *sharedTile
 	l    layout.Layout
-	// along is the axis of neighbours, rows the other one, and run how many neighbours a warp has at once.
-	along, rows *ir.Axis
-	run         int
+	// along is the axis of neighbours, rows are the other ones, and run how many neighbours a warp has at once.
+	along *ir.Axis
+	rows  []*ir.Axis
+	run   int
 	// first is the first position along the rows that the part has, and runs how many runs of each row.
 	first, runs int
 	to          *addressing
@@ -33,7 +34,7 @@ type lines struct {
 
 // lead is a row that a thread stores, moved to the start of the line where the row begins.
 type lead struct {
-	row int // the register's position along the rows
+	row int // what the register adds to the number of the thread's row
 	at  address
 	// line is where the thread's element of the line lies in memory, and held where those of the first runs lie in shared memory, which
 	// is the same from panel to panel.
@@ -56,7 +57,7 @@ func (k *kernel) storeLines(op *ir.Op, t *sharedTile, s *block.BoxStore, part in
 		one.Panels = t.Bytes() / t.RowBytes()
 		t = &one
 	}
-	x := &lines{k: k, tile: t, l: *s.Lines, along: t.Contiguous(), rows: t.Axes[1], to: k.addressing(op, *s.Lines)}
+	x := &lines{k: k, tile: t, l: *s.Lines, along: t.Contiguous(), rows: t.Axes[1:], to: k.addressing(op, *s.Lines)}
 	x.run = layout.Reach(x.along, x.l.Lane)
 	x.checked = slices.ContainsFunc(x.to.dims, func(d block.DimAccess) bool { return d.Checked })
 	var regs []int
@@ -65,10 +66,10 @@ func (k *kernel) storeLines(op *ir.Op, t *sharedTile, s *block.BoxStore, part in
 			regs = append(regs, r)
 		}
 	}
-	slices.SortStableFunc(regs, func(a, b int) int { return x.l.RegCoord(a, x.rows) - x.l.RegCoord(b, x.rows) })
+	slices.SortStableFunc(regs, func(a, b int) int { return x.row(a) - x.row(b) })
 	x.first = x.l.RegCoord(regs[0], x.along)
 	for _, r := range regs {
-		if x.l.RegCoord(r, x.rows) == x.l.RegCoord(regs[0], x.rows) {
+		if x.row(r) == x.row(regs[0]) {
 			x.runs++
 		}
 	}
@@ -88,6 +89,12 @@ func (k *kernel) storeLines(op *ir.Op, t *sharedTile, s *block.BoxStore, part in
 	}
 }
 
+// row is what a register adds to the number of the row of the tile that a thread has.
+func (x *lines) row(r int) int {
+	row, _ := x.tile.Place(func(a *ir.Axis) int { return x.l.RegCoord(r, a) })
+	return row
+}
+
 // lineElement is an element that a thread stores: where it lies, where it goes, and whether it exists.
 type lineElement struct {
 	from, to asm.Addr
@@ -97,11 +104,11 @@ type lineElement struct {
 // element is the one that a thread stores in place of register r's, in the same row.
 func (x *lines) element(r int) (e lineElement) {
 	k, t := x.k, x.tile
-	row := x.l.RegCoord(r, x.rows)
+	row := x.row(r)
 	n := (x.l.RegCoord(r, x.along) - x.first) / x.run
 	to := x.to.at(r)
 	to.offset -= int64(n * x.run * t.DType.Size())
-	from := x.lead(row, to)
+	from := x.lead(r, to)
 	moved, down := int(to.offset-from.at.offset), (row-from.row)*t.Width()
 	left := from.left
 	if n == 0 {
@@ -111,7 +118,9 @@ func (x *lines) element(r int) (e lineElement) {
 		e.from = asm.At(from.held[n%phases]).Plus(down + x.back() + n/phases*x.panel())
 		e.to = asm.At(from.line).Plus(moved + n*x.run*t.DType.Size())
 	}
-	e.exists = k.exists(x.l, x.rows, row)
+	for _, a := range x.rows {
+		e.exists = k.both(e.exists, k.exists(x.l, a, x.l.RegCoord(r, a)))
+	}
 	if left.Valid() {
 		e.exists = k.both(e.exists, k.a.Calc(asm.Pred, "setp.gt.s32", left, asm.Int(x.first+n*x.run)))
 	}
@@ -128,9 +137,9 @@ func (x *lines) panel() int { return x.tile.Panels * x.tile.Width() }
 // the row, in the panel before. No register has an address below the tile, which could be below all of shared memory.
 func (x *lines) back() int { return (x.first/(x.tile.Width()/x.tile.DType.Size()) - 1) * x.panel() }
 
-// lead gives that of a row, whose first run the thread would have at an address if the row began with a line.
-func (x *lines) lead(row int, at address) *lead {
-	k, t := x.k, x.tile
+// lead gives that of a register's row, whose first run the thread would have at an address if the row began with a line.
+func (x *lines) lead(r int, at address) *lead {
+	k, t, row := x.k, x.tile, x.row(r)
 	size := t.DType.Size()
 	turns := t.Swizzle << t.TurnShift() // so many rows from one another, rows are permuted alike
 	for _, l := range x.known {
@@ -163,7 +172,7 @@ func (x *lines) lead(row int, at address) *lead {
 			if a == x.along {
 				return k.a.Add(position, asm.Int(run*x.run+columns))
 			}
-			return k.a.Add(k.threadCoord(x.l, a), asm.Int(row))
+			return k.a.Add(k.threadCoord(x.l, a), asm.Int(x.l.RegCoord(r, a)))
 		}
 	}
 	from := &sharedAccess{k: k, t: t, l: x.l}
