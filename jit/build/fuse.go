@@ -63,6 +63,12 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 			}
 			j.flat[tensorAt(part, fusion.Spec.Operands(), place)] = true
 		}
+		for _, x := range fusion.Split {
+			if j.split == nil {
+				j.split = map[*ir.Tensor][][]int{}
+			}
+			j.split[tensorAt(part, fusion.Spec.Operands(), x.Place)] = x.Dims
+		}
 		j.suits(dims, partDims)
 		gone, known := fusion.Gone(), fusion.Known()
 		for _, s := range fusion.All() {
@@ -135,8 +141,9 @@ type joining struct {
 	// flat are tensors of part that are seen in the shape of into, and along is spec.Fusion's.
 	flat  map[*ir.Tensor]bool
 	along []spec.Along
-	// places are the dimensions of into that axes of part are along, which reads into in another shape.
-	places  map[*ir.Axis]int
+	// places are the dimensions of into that axes of part are along, which reads into in another shape; split are tensors of part with a dimension that is several of those.
+	places  map[*ir.Axis][]int
+	split   map[*ir.Tensor][][]int
 	dims    map[*ir.Dim]*ir.Dim
 	tensors map[*ir.Tensor]*ir.Tensor
 	values  map[*ir.Value]*ir.Value

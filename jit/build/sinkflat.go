@@ -8,10 +8,10 @@ import (
 )
 
 // flatten gives the tensors of part, which sees the tensor in another shape, the tensor's own where they have one element for each of the
-// tensor's, in the same order. What else part reads it reads along dimensions that both shapes have. Positions along the axes `of` of what part
-// reads become those of the store.
+// tensor's, in the same order. What else part reads it reads along dimensions that both shapes have, or that are several of the tensor's. Positions along
+// the axes `of` of what part reads become those of the store.
 func (j *joining) flatten(store *ir.Op, of []*ir.Axis) {
-	along := map[*ir.Axis]int{} // the dimension of the tensor
+	along := map[*ir.Axis][]int{} // dimensions of the tensor
 	for _, a := range j.along {
 		along[of[a.Read]] = a.Stored
 	}
@@ -33,7 +33,17 @@ func (j *joining) flatten(store *ir.Op, of []*ir.Axis) {
 		case access && j.flat[op.Tensor]:
 		case access:
 			axes := plainly(op)
-			if op.Code == lang.OpStore || len(axes) != len(op.Tensor.Shape) || slices.ContainsFunc(axes, other) {
+			has := func(i int, a *ir.Axis) bool {
+				if dims := j.split[op.Tensor]; dims != nil {
+					return slices.Equal(dims[i], along[a])
+				}
+				return len(along[a]) == 1
+			}
+			fits := op.Code == lang.OpLoad && len(axes) == len(op.Tensor.Shape)
+			for i, a := range axes {
+				fits = fits && has(i, a)
+			}
+			if !fits {
 				unfit("%s reads %s along dimensions that %s has not", j.part.Name, op.Tensor.Name, j.into.Name)
 			}
 		case op.Axis != nil:
@@ -46,8 +56,8 @@ func (j *joining) flatten(store *ir.Op, of []*ir.Axis) {
 		j.dims[d] = j.into.Shape[0]
 	}
 	for i, a := range of {
-		if d, found := along[a]; found {
-			j.dims[j.from.Shape[i]] = j.into.Shape[d]
+		if d := along[a]; len(d) == 1 {
+			j.dims[j.from.Shape[i]] = j.into.Shape[d[0]]
 		}
 	}
 	j.declare(nil)
@@ -56,15 +66,20 @@ func (j *joining) flatten(store *ir.Op, of []*ir.Axis) {
 			u.Shape = slices.Clone(j.into.Shape)
 		}
 	}
-	rest := store.AccessAxes() // of which those are left that no axis alone stands for
-	for _, d := range along {
-		rest = ir.Without(rest, store.Args[d].Type.Axes)
+	for t, dims := range j.split {
+		u := j.tensors[t]
+		u.Shape = nil
+		for _, d := range slices.Concat(dims...) {
+			u.Shape = append(u.Shape, j.into.Shape[d])
+		}
 	}
+	rest := store.AccessAxes() // of which those are left that no axis alone stands for
 	for _, a := range of {
 		j.spread[a] = nil
-		if d, found := along[a]; found {
-			j.spread[a] = store.Args[d].Type.Axes
+		for _, d := range along[a] {
+			j.spread[a] = append(j.spread[a], store.Args[d].Type.Axes...)
 		}
+		rest = ir.Without(rest, j.spread[a])
 	}
 	if len(of) > 0 {
 		several := of[max(slices.IndexFunc(of, other), 0)]
@@ -84,7 +99,9 @@ func (j *joining) emitFlat(op, store *ir.Op) {
 		if !j.flat[op.Tensor] {
 			c.Args = nil
 			for _, a := range plainly(op) {
-				c.Args = append(c.Args, store.Args[j.places[a]])
+				for _, d := range j.places[a] {
+					c.Args = append(c.Args, store.Args[d])
+				}
 			}
 		}
 		if op.Code == lang.OpStore {

@@ -164,6 +164,7 @@ func (r *rewriter) sink(first, n, place int) bool {
 			}
 		})
 		f.Along = spec.AlongOf(shape, stored)
+		f.Split = split(b, place, &f)
 	}
 	b.each(func(i int, v *View, mode lang.ParamMode) {
 		into := r.stored(first, v.Slot)
@@ -184,6 +185,30 @@ func (r *rewriter) sink(first, n, place int) bool {
 	}
 	one, err := r.joined(a, b, f)
 	return r.settle(first, n, one, err)
+}
+
+// split gives the parameters of a launch that has the operand at a place as a flat sink: those of its other operands with a dimension that is several of the tensor's.
+func split(b *Call, place int, f *spec.Fusion) (all []spec.Split) {
+	operands := b.Spec.Operands()
+	b.each(func(i int, v *View, mode lang.ParamMode) {
+		o := &operands[i]
+		if mode != lang.In || o.Flat || o.Of != operands[place].Of || slices.Contains(f.Flat, i) || !v.Contiguous() {
+			return
+		}
+		one, several := spec.Split{Place: i}, false
+		for _, size := range o.Shape {
+			for _, a := range f.Along {
+				if size.Equal(operands[place].Shape[a.Read]) {
+					one.Dims, several = append(one.Dims, a.Stored), several || len(a.Stored) > 1
+					break
+				}
+			}
+		}
+		if several && len(one.Dims) == len(o.Shape) {
+			all = append(all, one)
+		}
+	})
+	return all
 }
 
 // source computes what one launch would store where another reads it.
@@ -320,11 +345,21 @@ func (r *rewriter) joined(into, other *Call, f spec.Fusion) (Call, error) {
 	kept := len(one.Tensors)
 	take(other, known)
 	shape := into.Tensors[f.Into].Shape
+	reshape := func(i int, shape []int64) {
+		v := &one.Tensors[kept+spec.Shift(i, known)]
+		v.Shape, v.Strides = shape, tensor.Contiguous(shape)
+	}
 	for _, i := range f.Flat {
 		if !slices.Contains(known, i) {
-			v := &one.Tensors[kept+spec.Shift(i, known)]
-			v.Shape, v.Strides = shape, tensor.Contiguous(shape)
+			reshape(i, shape)
 		}
+	}
+	for _, x := range f.Split {
+		var sizes []int64
+		for _, d := range slices.Concat(x.Dims...) {
+			sizes = append(sizes, shape[d])
+		}
+		reshape(x.Place, sizes)
 	}
 	return one, nil
 }

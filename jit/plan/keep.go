@@ -164,12 +164,24 @@ func uncovered(rows int64, computing, warps float64) float64 {
 	return computing * (max(rowWarps/warps, 1) - 1)
 }
 
-// hasLongRows reports an axis that only loops go through, of rows that may be kept.
+// hasLongRows reports rows that may be kept, of one axis or of several that are reduced together, of which loops go through one.
 func (m *model) hasLongRows() bool {
-	for i, a := range m.f.Axes {
-		if a.Kind == ir.Whole && a.Len > longRow && m.streamable[i] && !m.contracts {
+	if m.contracts {
+		return false
+	}
+	long := func(axes []*ir.Axis) bool {
+		n, walked := int64(1), false
+		for _, a := range axes {
+			if a.Kind == ir.Whole {
+				n, walked = times(n, a.Len), walked || m.streamable[m.place[a]]
+			}
+		}
+		return walked && n > longRow
+	}
+	for _, a := range m.f.Axes {
+		if long([]*ir.Axis{a}) {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(m.ops, func(s step) bool { return isReduction(s.op) && long(s.op.Over) })
 }

@@ -49,8 +49,10 @@ type Fusion struct {
 	// Flat are of a sink that reads the tensor in another shape, and is computed in the tensor's own: the places among the parameters of Spec
 	// of what lies in the tensor's order, which the launch sees in the tensor's shape. nil where both shapes are the same.
 	Flat []int
-	// Along are, of such a sink, the dimensions of what it reads that are dimensions of the tensor too: what is not in Flat is read along those.
+	// Along are, of such a sink, the dimensions of what it reads that are dimensions of the tensor, one or several: what is not in Flat is read along those.
 	Along []Along
+	// Split are its parameters with a dimension that is several of the tensor's. The launch sees these with those dimensions in its place.
+	Split []Split
 	// Parts are of a sink that reads a part of the tensor, which then stays in memory, by the tensor's dimensions, and of a source of which
 	// one operand is a part. nil where all of the tensor is read.
 	Parts []Part
@@ -61,31 +63,35 @@ type Fusion struct {
 	Rest Rest
 }
 
-// Along is a dimension of what a flat sink reads, and the one of the tensor that it is.
-type Along struct{ Read, Stored int }
+// Along is a dimension of what a flat sink reads, and those of the tensor that it is, outermost first.
+type Along struct {
+	Read   int
+	Stored []int
+}
 
-// AlongOf gives the dimensions of one shape that are dimensions of another of as many elements: runs of both agree in which one dimension alone
-// is not 1.
+// Split is a parameter, by its place, and for each of its dimensions those of the tensor that it is.
+type Split struct {
+	Place int
+	Dims  [][]int
+}
+
+// AlongOf gives the dimensions of one shape that are one or several of another of as many elements: runs of both agree, and one dimension
+// alone of the former is not 1.
 func AlongOf(read, stored []int64) []Along {
 	groups, _ := GroupShapes(read, stored)
-	only := func(sizes []int64, from int) (at int, ok bool) {
+	some := func(sizes []int64, from int) (at []int) { // those that are not 1
 		for i, n := range sizes {
 			if n != 1 {
-				at, ok = from+i, !ok
-				if !ok {
-					return 0, false
-				}
+				at = append(at, from+i)
 			}
 		}
-		return at, ok
+		return at
 	}
 	var along []Along
 	i, k := 0, 0
 	for _, g := range groups {
-		r, one := only(read[i:i+g.Read], i)
-		s, other := only(stored[k:k+g.Stored], k)
-		if one && other {
-			along = append(along, Along{r, s})
+		if r := some(read[i:i+g.Read], i); len(r) == 1 {
+			along = append(along, Along{r[0], some(stored[k:k+g.Stored], k)})
 		}
 		i, k = i+g.Read, k+g.Stored
 	}
@@ -274,7 +280,7 @@ func Shift(place int, gone []int) int {
 
 // How says how the kernel is fused, beside its role and the tensor.
 func (f *Fusion) How() string {
-	return fmt.Sprint(f.Groups, f.Parts, f.Expand, f.Rest, f.Kept, f.More, f.Flat, f.Along, f.Same)
+	return fmt.Sprint(f.Groups, f.Parts, f.Expand, f.Rest, f.Kept, f.More, f.Flat, f.Along, f.Split, f.Same)
 }
 
 // Operand is a parameter of a launch.
@@ -308,6 +314,9 @@ func (s *Spec) Operands() []Operand {
 		others := f.Spec.Operands()
 		for _, k := range f.Flat {
 			others[k].Flat = true
+		}
+		for _, x := range f.Split {
+			others[x.Place].Flat = true
 		}
 		others = Left(others, f.Known())
 		if f.Expand != nil {
