@@ -1,6 +1,7 @@
 package build
 
 import (
+	"fmt"
 	"slices"
 
 	"tilec/jit/ir"
@@ -21,7 +22,7 @@ func (j *joining) expand(axes, of []*ir.Axis, how []spec.Expanded) {
 			continue
 		}
 		a, first := axes[k], ""
-		if a.Kind != ir.Grid || a.Scalar || len(a.Choices) > 0 || a.Ranges != nil || a.Dim.Wide {
+		if !dividable(a) {
 			unfit("axis %s of %s cannot be several", a.Name, j.f.Name)
 		}
 		var dims []*ir.Dim
@@ -40,9 +41,7 @@ func (j *joining) expand(axes, of []*ir.Axis, how []spec.Expanded) {
 			if n > 0 || first == "" {
 				name = a.Name + "." + of[e.Dims[n-len(dims)+len(e.Dims)]].Name
 			}
-			many[n] = &ir.Axis{Name: j.unique(name, func(s string) bool {
-				return slices.ContainsFunc(j.f.Axes, func(b *ir.Axis) bool { return b.Name == s })
-			}), Kind: ir.Grid, Dim: d, Scalar: scalar[n], At: a.At}
+			many[n] = &ir.Axis{Name: j.unique(name, j.hasAxis), Kind: ir.Grid, Dim: d, Scalar: scalar[n], At: a.At}
 			if scalar[n] {
 				many[n].Extent = 1
 			}
@@ -50,6 +49,74 @@ func (j *joining) expand(axes, of []*ir.Axis, how []spec.Expanded) {
 		limitTiles(many)
 		j.separate(a, many)
 	}
+}
+
+// separateRead makes several axes of those along which f reads what part stores in another shape, those of what part stores: a product's are then axes of the launch, and
+// what it multiplies lies along them. The shape is the same behind that.
+func (j *joining) separateRead(loads []*ir.Op, stored []*ir.Axis) {
+	dims := j.several[j.into]
+	if dims == nil {
+		return
+	}
+	var groups []spec.Group
+	at := 0 // among the dimensions as they become
+	i, k := 0, 0
+	for _, g := range j.groups {
+		if len(dims[i]) == 0 {
+			groups = append(groups, g)
+			i, k, at = i+g.Read, k+g.Stored, at+g.Read
+			continue
+		}
+		a := along(loads[0].Indices()[at])
+		if !dividable(a) {
+			unfit("an axis along which %s reads %s cannot be several", j.f.Name, j.into.Name)
+		}
+		var many []*ir.Axis
+		var sizes []*ir.Dim
+		for _, d := range dims[i] {
+			dim := j.dims[j.from.Shape[d]]
+			many = append(many, &ir.Axis{Name: j.unique(a.Name+"."+stored[d].Name, j.hasAxis), Kind: ir.Grid, Dim: dim, At: a.At})
+			sizes = append(sizes, dim)
+			groups = append(groups, spec.Group{Read: 1, Stored: 1})
+		}
+		j.sizes(a.Dim, sizes, 1)
+		j.separate(a, many)
+		i, k, at = i+1, k+g.Stored, at+g.Stored
+	}
+	j.groups = groups
+}
+
+// AlongOne gives the dimension that each tensor of a kernel has along the axis of the grid along which it reads one of them at a dimension; false where that
+// cannot be made several axes.
+func AlongOne(f *ir.Func, read *ir.Tensor, at int) (dims map[*ir.Tensor]int, ok bool) {
+	loads, _ := accesses(f, read)
+	if len(loads) == 0 {
+		return nil, false
+	}
+	a := along(loads[0].Indices()[at])
+	if !dividable(a) {
+		return nil, false
+	}
+	all, why := alongAxis(f, a)
+	if n, found := all[read]; why != "" || !found || n != at {
+		return nil, false
+	}
+	for t, n := range all {
+		if n < 0 {
+			delete(all, t)
+		}
+	}
+	return all, true
+}
+
+// dividable reports an axis that may be several: blocks have any positions of all of it.
+func dividable(a *ir.Axis) bool {
+	return a != nil && a.Kind == ir.Grid && !a.Scalar && len(a.Choices) == 0 && a.Ranges == nil && !a.Dim.Wide
+}
+
+// hasAxis reports the name of an axis of f.
+func (j *joining) hasAxis(name string) bool {
+	return slices.ContainsFunc(j.f.Axes, func(b *ir.Axis) bool { return b.Name == name })
 }
 
 // limitTiles lets blocks have so many whole runs of the last of some axes as divide all that there are, where their sizes are known.
@@ -109,15 +176,13 @@ func (j *joining) loadsAlong(a *ir.Axis) bool {
 	return false
 }
 
-// separate puts many axes in the place of one.
-func (j *joining) separate(a *ir.Axis, many []*ir.Axis) {
-	f := j.f
+// alongAxis gives the dimension that each tensor of a kernel has along an axis of the grid, -1 where it has none; or why several axes cannot stand for that one.
+func alongAxis(f *ir.Func, a *ir.Axis) (places map[*ir.Tensor]int, why string) {
 	is := func(v *ir.Value) bool { return v.Def != nil && v.Def.Code == lang.OpIndex && v.Def.Axis == a }
-	// places is where the axis goes along each tensor, -1 where nowhere.
-	places := map[*ir.Tensor]int{}
+	places = map[*ir.Tensor]int{}
 	f.Walk(func(op *ir.Op) bool {
 		if op.Code != lang.OpIndex && (op.Axis == a || op.From == a) || slices.Contains(op.Over, a) {
-			unfit("%s does with axis %s what cannot be done with several", f.Name, a.Name)
+			why = fmt.Sprintf("%s does with axis %s what cannot be done with several", f.Name, a.Name)
 		}
 		at := -1
 		for i, v := range op.Args {
@@ -125,18 +190,28 @@ func (j *joining) separate(a *ir.Axis, many []*ir.Axis) {
 				continue
 			}
 			if t := op.Tensor; t == nil || i >= len(t.Shape) || at >= 0 || op.Checked[i] || t.Shape[i] != a.Dim || t.Strides != nil || t.Scratch {
-				unfit("%s computes with positions along %s", f.Name, a.Name)
+				why = fmt.Sprintf("%s computes with positions along %s", f.Name, a.Name)
 			}
 			at = i
 		}
 		if t := op.Tensor; t != nil {
 			if old, seen := places[t]; seen && old != at {
-				unfit("%s reads %s in two ways", f.Name, t.Name)
+				why = fmt.Sprintf("%s reads %s in two ways", f.Name, t.Name)
 			}
 			places[t] = at
 		}
 		return true
 	})
+	return places, why
+}
+
+// separate puts many axes in the place of one.
+func (j *joining) separate(a *ir.Axis, many []*ir.Axis) {
+	f := j.f
+	places, why := alongAxis(f, a)
+	if why != "" {
+		unfit("%s", why)
+	}
 	tiles := slices.DeleteFunc(slices.Clone(many), func(b *ir.Axis) bool { return b.Scalar })
 	axesOf := func(axes []*ir.Axis) []*ir.Axis {
 		if n := slices.Index(axes, a); n >= 0 {

@@ -63,6 +63,12 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 			}
 			j.flat[tensorAt(part, fusion.Spec.Operands(), place)] = true
 		}
+		for _, x := range fusion.Separate {
+			if j.several == nil {
+				j.several = map[*ir.Tensor][][]int{}
+			}
+			j.several[tensorAt(f, before.Operands(), x.Place)] = x.Dims
+		}
 		for _, x := range fusion.Split {
 			if j.split == nil {
 				j.split = map[*ir.Tensor][][]int{}
@@ -142,8 +148,10 @@ type joining struct {
 	flat  map[*ir.Tensor]bool
 	along []spec.Along
 	// places are the dimensions of into that axes of part are along, which reads into in another shape; split are tensors of part with a dimension that is several of those.
-	places  map[*ir.Axis][]int
-	split   map[*ir.Tensor][][]int
+	places map[*ir.Axis][]int
+	split  map[*ir.Tensor][][]int
+	// several are tensors of f with a dimension that becomes several of what part stores (spec.Fusion's Separate).
+	several map[*ir.Tensor][][]int
 	dims    map[*ir.Dim]*ir.Dim
 	tensors map[*ir.Tensor]*ir.Tensor
 	values  map[*ir.Value]*ir.Value
@@ -279,6 +287,7 @@ func (j *joining) source() {
 		}
 	}
 	j.declare(j.shapes())
+	j.separateRead(loads, axes)
 	scalars := maps.Clone(j.values)
 	for _, load := range loads {
 		j.values = maps.Clone(scalars)

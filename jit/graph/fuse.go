@@ -221,9 +221,60 @@ func (r *rewriter) source(first, n, place int) bool {
 		if r.classOf(a.Spec).heavy {
 			f.Same = common(b, a)
 		}
+		if r.classOf(a.Spec).multiplies {
+			f.Separate = r.separate(b, place, groups)
+		}
 		one, err = r.joined(b, a, f)
+		if err != nil && f.Separate != nil {
+			f.Separate = nil
+			one, err = r.joined(b, a, f)
+		}
 	}
 	return r.settle(first, n, one, err)
+}
+
+// separate gives the operands of a launch with a dimension of the one at a place that is several of what stores that: nil where there are none, or they cannot all be seen so.
+func (r *rewriter) separate(b *Call, place int, groups []spec.Group) []spec.Split {
+	f, dims, err := build.Kernel(b.Spec, r.target.Name)
+	if err != nil || len(dims.Views) > 0 {
+		return nil
+	}
+	several := map[*ir.Tensor]map[int][]int{} // dimensions of what is stored, by those of what is read
+	i, k := 0, 0
+	for _, g := range groups {
+		if g.Read == 1 && g.Stored > 1 {
+			along, ok := build.AlongOne(f, tensorOf(f, b.Spec, place), i)
+			if !ok {
+				return nil
+			}
+			for t, at := range along {
+				if several[t] == nil {
+					several[t] = map[int][]int{}
+				}
+				for d := range g.Stored {
+					several[t][at] = append(several[t][at], k+d)
+				}
+			}
+		}
+		i, k = i+g.Read, k+g.Stored
+	}
+	var all []spec.Split
+	fits := true
+	b.each(func(n int, v *View, _ lang.ParamMode) {
+		dims := several[tensorOf(f, b.Spec, n)]
+		if dims == nil {
+			return
+		}
+		one := spec.Split{Place: n, Dims: make([][]int, len(v.Shape))}
+		for at, of := range dims {
+			one.Dims[at] = of
+		}
+		fits, all = fits && v.Contiguous(), append(all, one)
+	})
+	if !fits {
+		return nil
+	}
+	return all
 }
 
 // common are the tensors that two launches read, each of them all and in one order.
@@ -354,6 +405,23 @@ func (r *rewriter) joined(into, other *Call, f spec.Fusion) (Call, error) {
 			reshape(i, shape)
 		}
 	}
+	stored := other.Tensors[f.From].Shape
+	for _, x := range f.Separate {
+		if slices.Contains(gone, x.Place) {
+			continue
+		}
+		v := &one.Tensors[spec.Shift(x.Place, gone)]
+		var sizes []int64
+		for i, dims := range x.Dims {
+			if dims == nil {
+				sizes = append(sizes, v.Shape[i])
+			}
+			for _, d := range dims {
+				sizes = append(sizes, stored[d])
+			}
+		}
+		v.Shape, v.Strides = sizes, tensor.Contiguous(sizes)
+	}
 	for _, x := range f.Split {
 		var sizes []int64
 		for _, d := range slices.Concat(x.Dims...) {
@@ -426,7 +494,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 	reads = max(reads, 0)
 	operations, reductions := workOf(part, func(a *ir.Axis) int64 { return positionsOf(a, partDims, fusion.Spec) })
 	operations /= stored
-	reduces := reductions > 0
+	reduces := reductions > 0 && !r.classOf(fusion.Spec).multiplies // each element of a product has its own
 	var failed error
 	walkLoops(f.Body, nil, func(op *ir.Op, loops []*ir.Axis) {
 		if op.Code != lang.OpLoad || op.Tensor != into || failed != nil {

@@ -146,8 +146,10 @@ type copyOf struct {
 
 // relaid is an operand of a launch and the order in which it is to lie; nil for its own, with rows at whole lines.
 type relaid struct {
-	// place is among what the launch passes, param among the parameters of its kernel.
+	// place is among what the launch passes, param among the parameters of the kernel whose operand it is, and path the place of that one among those that are fused into the
+	// launch's kernel, and into that of each, outermost first; nil for its own.
 	place, param int
+	path         []int
 	order        []int
 	// as is the type that the elements are to have, where they are to have another.
 	as lang.DType
@@ -256,10 +258,11 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 			continue
 		}
 		o := all[place]
-		if r.As.IsValid() && !slices.Contains(retyped, r.Tensor) || o.Of != s || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(f, &r, t, sizeOf) {
+		path, there := fusedAt(s, o.Of)
+		if r.As.IsValid() && !slices.Contains(retyped, r.Tensor) || !there || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(f, &r, t, sizeOf) {
 			continue
 		}
-		found = append(found, relaid{place, slices.Index(spec.Params(s.Kernel), o.Param), r.Order, r.As, judged})
+		found = append(found, relaid{place: place, param: slices.Index(spec.Params(o.Of.Kernel), o.Param), path: path, order: r.Order, as: r.As, judged: judged})
 	}
 	return found
 }
@@ -365,14 +368,13 @@ func (b *Bound) copyAnew(c *Call, r relaid, held map[copyOf]View, guard int64) (
 		s.Pins = map[string]int64{fmt.Sprintf("BI%d", inner): min(spec.Bucket(shape[inner]), copiedRun)}
 	}
 
-	reads := *c.Spec
-	reads.Layouts = slices.Clone(reads.Layouts)
-	l := &reads.Layouts[r.param]
-	if r.order == nil {
-		*l = s.Layouts[1]
-	}
-	l.Order, l.Align, l.As = r.order, s.Layouts[1].Align, r.as
-	c.Spec, c.Tensors, c.params, c.paramsOf = &reads, slices.Clone(c.Tensors), nil, nil
+	reads := withLayout(c.Spec, r.path, r.param, func(l *spec.Layout) {
+		if r.order == nil {
+			*l = s.Layouts[1]
+		}
+		l.Order, l.Align, l.As = r.order, s.Layouts[1].Align, r.as
+	})
+	c.Spec, c.Tensors, c.params, c.paramsOf = reads, slices.Clone(c.Tensors), nil, nil
 	// The launch sees the tensor in the shape that it was declared in: its strides say where the elements lie.
 	seen := View{Slot: to.Slot, DType: to.DType, Shape: from.Shape, Strides: make([]int64, len(order))}
 	for i, d := range order {
@@ -383,6 +385,32 @@ func (b *Bound) copyAnew(c *Call, r relaid, held map[copyOf]View, guard int64) (
 		return nil, nil
 	}
 	return &Call{Spec: s, Tensors: []View{from, to}, copies: true}, nil
+}
+
+// fusedAt is the path to a specialisation among those that are fused into one; see relaid.
+func fusedAt(s, of *spec.Spec) (path []int, there bool) {
+	if s == of {
+		return nil, true
+	}
+	for i, f := range s.Fused {
+		if path, there := fusedAt(f.Spec, of); there {
+			return append([]int{i}, path...), true
+		}
+	}
+	return nil, false
+}
+
+// withLayout is a specialisation with another layout of a parameter of the one at a path.
+func withLayout(s *spec.Spec, path []int, param int, change func(*spec.Layout)) *spec.Spec {
+	one := *s
+	if len(path) == 0 {
+		one.Layouts = slices.Clone(s.Layouts)
+		change(&one.Layouts[param])
+		return &one
+	}
+	one.Fused = slices.Clone(s.Fused)
+	one.Fused[path[0]].Spec = withLayout(s.Fused[path[0]].Spec, path[1:], param, change)
+	return &one
 }
 
 // linedUp gives strides with which the rows of a tensor begin at whole lines of memory, and how many elements that takes.

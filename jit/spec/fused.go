@@ -53,6 +53,9 @@ type Fusion struct {
 	Along []Along
 	// Split are its parameters with a dimension that is several of the tensor's. The launch sees these with those dimensions in its place.
 	Split []Split
+	// Separate are, of a source with Groups, the parameters of what the kernel is fused into with a dimension that becomes several, those of what the source stores. The launch sees
+	// these with them in its place.
+	Separate []Split
 	// Parts are of a sink that reads a part of the tensor, which then stays in memory, by the tensor's dimensions, and of a source of which
 	// one operand is a part. nil where all of the tensor is read.
 	Parts []Part
@@ -69,7 +72,7 @@ type Along struct {
 	Stored []int
 }
 
-// Split is a parameter, by its place, and for each of its dimensions those of the tensor that it is.
+// Split is a parameter, by its place, and for each of its dimensions those of the tensor of a fusion that it is; none for one that stays as it is.
 type Split struct {
 	Place int
 	Dims  [][]int
@@ -280,7 +283,7 @@ func Shift(place int, gone []int) int {
 
 // How says how the kernel is fused, beside its role and the tensor.
 func (f *Fusion) How() string {
-	return fmt.Sprint(f.Groups, f.Parts, f.Expand, f.Rest, f.Kept, f.More, f.Flat, f.Along, f.Split, f.Same)
+	return fmt.Sprint(f.Groups, f.Parts, f.Expand, f.Rest, f.Kept, f.More, f.Flat, f.Along, f.Split, f.Separate, f.Same)
 }
 
 // Operand is a parameter of a launch.
@@ -321,6 +324,9 @@ func (s *Spec) Operands() []Operand {
 		others = Left(others, f.Known())
 		if f.Expand != nil {
 			all[f.Into].Flat = true
+		}
+		for _, x := range f.Separate {
+			all[x.Place].Flat = true
 		}
 		all = append(Left(all, f.Gone()), others...)
 	}
