@@ -507,6 +507,9 @@ func (c at) gpu() (*estimate, *violation) {
 	if c.paired {
 		e.latency += pairTime
 	}
+	if wide && c.warps == teamWarps && c.ofImages() {
+		e.latency += e.issue
+	}
 	e.latency += c.slowerSoftmax(ceilDiv(e.blocks, sms), e.perSM, busy)
 	e.shorter = c.shorter(e, busy)
 	e.time = busy + e.latency + e.launch

@@ -102,7 +102,7 @@ func (c at) turnsFit(asked bool) bool {
 	if c.paired {
 		return c.pairsFit()
 	}
-	if c.persist > 0 && !asked && c.hasFunctions() && c.ofImages() {
+	if c.persist > 0 && !asked && c.ofImages() {
 		return false
 	}
 	if c.persist == alone && !asked {
@@ -157,10 +157,11 @@ func (c at) hasFunctions() bool {
 	return slices.ContainsFunc(c.ops, func(s step) bool { return s.op.Code.Row().Elementwise && weight(s.op) > 1 })
 }
 
-// ofImages reports results of more than two dimensions. Threads store them in lines, where a block stays, and one team of four warps does not hide what it waits for between the functions
-// of its elements (an H200, 3x3 of f32 to 16 x 128 x 126 x 126 with tanh(log(1 + exp(x))) * x: two teams @@, two blocks @@).
+// ofImages reports images that products of several axes make, with functions of their elements. Threads store them in lines, and four warps do not hide what they wait for between the
+// functions (an H200, 3x3 of f32 to 16 x 128 x 126 x 126 and tanh(log(1 + exp(x))) * x: in a graph with what lays out its image, two teams 543 us and two blocks of four warps
+// 441; by itself two blocks of four warps 324, of eight 205; without the functions 148).
 func (c at) ofImages() bool {
-	return slices.ContainsFunc(c.ops, func(s step) bool { return c.results[s.op] && len(s.op.Tensor.Shape) > 2 })
+	return c.manyMatrixAxes() && !c.softmax && c.hasFunctions()
 }
 
 // teamIsEnough reports teams of which one keeps the tensor cores as busy as two warpgroups do: with enough columns, of operands that lie ready in
