@@ -145,6 +145,9 @@ func (d DType) Class() Class { return d.row().class }
 func (d DType) Bits() int { return d.row().bits }
 
 // Size is how many bytes one element takes by itself.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (d DType) Size() int { return (d.row().bits + 7) / 8 }
 
 // Packed reports a type of which several elements share a byte.

@@ -50,6 +50,9 @@ func (a interval) isUnknown() bool { return a.nan != always && a.lo == -infinity
 func (a interval) has(v float64) bool { return a.lo <= v && v <= a.hi }
 
 // most is the largest magnitude.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (a interval) most() float64 {
 	if a.nan == always {
 		return 0

@@ -376,6 +376,9 @@ func (h AccessHint) String() string {
 func (op *Op) Result() *Value { return op.Results[0] }
 
 // Indices are the index arguments of a load, a store or an atomic.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (op *Op) Indices() []*Value { return op.Args[:len(op.Tensor.Shape)] }
 
 // Else is the else value of a load, nil when it has none.

@@ -62,6 +62,9 @@ type lexer struct {
 
 func (l *lexer) fail(format string, args ...any) { l.failAt(l.tok, format, args...) }
 
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (l *lexer) failAt(t token, format string, args ...any) {
 	panic(syntaxError{l.file, t.line, t.col, fmt.Sprintf(format, args...)})
 }
@@ -183,8 +186,14 @@ func (l *lexer) punct(s string) {
 	}
 }
 
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (l *lexer) isWord(w string) bool { return l.tok.kind == tokWord && l.tok.text == w }
 
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (l *lexer) acceptWord(w string) bool {
 	if l.isWord(w) {
 		l.next()
