@@ -16,6 +16,7 @@ import (
 	"tilec/jit/block"
 	"tilec/jit/compile"
 	"tilec/jit/cuda"
+	"tilec/jit/emu"
 	"tilec/jit/jittest"
 	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
@@ -288,6 +289,122 @@ graph net(x: bf16[N, C, H, W], w: bf16[O, C, R, S]) -> y: f32[N, O, H, W] {
 	in, err := module.Call("net", jit.Args{"x": x, "w": w})
 	require.NoError(t, err)
 	assert.Equal(t, as["y"].Data, in["y"].Data)
+}
+
+// What reduces a convolution over its channels sees the places of an image as one dimension: they are two axes of the launch, and the convolution's image is laid out anew.
+func TestProductsThatAreLookedAtInAnotherShape(t *testing.T) {
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	program, problems := jit.Load("conv.tile", []byte(`
+kernel conv(x: f32[B, C, H, W], w: f32[O, C, 3, 3]) -> y: f32[B, O, H - 2, W - 2] {
+    y[n, o, h, v] = sum(x[n, c, h + r, v + s] * w[o, c, r, s], over (c, r, s))
+}
+
+kernel least(x: f32[B, C, P]) -> y: f32[B, P] {
+    y[n, p] = min(x[n, c, p], over c)
+}
+
+graph g(x: f32[B, C, H, W], w: f32[O, C, 3, 3]) -> y: f32[B, (H - 2) * (W - 2)] {
+    y = least(view(conv(x, w), [B, O, (H - 2) * (W - 2)])) * 0.5
+}`), nil)
+	require.Empty(t, problems)
+	x, w := small(lang.F32, 2, 64, 34, 67), small(lang.F32, 64, 64, 3, 3)
+	run := func(separate bool) (y []byte, text string) {
+		var args []jit.Value
+		for _, a := range []*jittest.Array{x, w} {
+			m, err := d.Alloc(int64(len(a.Data)))
+			require.NoError(t, err)
+			defer d.Free(m)
+			require.NoError(t, d.Write(m, 0, a.Data))
+			args = append(args, jit.TensorValue(&jit.Tensor{DType: lang.F32, Shape: a.Shape, Memory: m}))
+		}
+		p, err := jit.NewCompiler(d, nil).BindGraph(program.Graphs[0], args, jit.Options{Separate: separate, Dump: func(_ string, after lang.Listing) { text = after.String() }})
+		require.NoError(t, err)
+		defer p.Close()
+		results, err := p.Run(args)
+		require.NoError(t, err)
+		y = make([]byte, results[0].Tensor.Bytes())
+		require.NoError(t, jit.ReadTensor(d, results[0].Tensor, y))
+		return y, text
+	}
+	apart, _ := run(true)
+	one, text := run(false)
+	assert.Equal(t, apart, one)
+	assert.Equal(t, 2, strings.Count(text, "= relayout("), text)
+	assert.Contains(t, text, ":f32[2, 32, 65] = conv > least > ")
+}
+
+// An instruction reads rows of an operand that lie side by side in shared memory, whatever axes the depth has besides: no bank is asked twice at once.
+func TestOperandsOfWindowsShareNoBanks(t *testing.T) {
+	e, err := jit.OpenEmulator("sm_90a")
+	require.NoError(t, err)
+	defer e.Close()
+	var report emu.Report
+	e.OnLaunch = func(_ string, r *emu.Report) { report = *r }
+	module, err := jit.NewCompiler(e, nil).Load("conv.tile", []byte(`
+kernel image(x: f32[N, H, W, C], w: f32[O, R, S, C]) -> y: f32[N, O, H - R + 1, W - S + 1] {
+    y[n, o, h, v] = sum(x[n, h + r, v + s, c] * w[o, r, s, c], over (c, r, s))
+}`))
+	require.NoError(t, err)
+	_, err = module.Call("image", jit.Args{"x": small(lang.F32, 1, 5, 66, 8), "w": small(lang.F32, 64, 3, 3, 8), "BN": 1, "BO": 64, "BH": 1, "BV": 64, "r": 1, "warps": 4, "stages": 3})
+	require.NoError(t, err)
+	read := 0
+	for _, a := range report.Accesses {
+		if strings.HasPrefix(a.Instruction, "ldmatrix") {
+			read++
+			assert.Equal(t, a.Ideal, a.Wavefronts, "%s, line %d of the PTX", a.Instruction, a.PTXLine)
+		}
+	}
+	assert.Positive(t, read)
+}
+
+// Results of images whose rows begin anywhere go to memory in lines, whatever product makes them: as many sectors are written as they lie in, and the elements that they are.
+func TestResultsOfImagesGoInLines(t *testing.T) {
+	const source = `
+kernel image(x: f32[N, H, W, C], w: f32[O, R, S, C]) -> y: f32[N, O, H - R + 1, W - S + 1] {
+    y[n, o, h, v] = sum(x[n, h + r, v + s, c] * w[o, r, s, c], over (c, r, s))
+}`
+	program, problems := jit.Load("image.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	k := jittest.Load(t, "image.tile", source)
+	for _, c := range []struct {
+		channels, columns, width, high, warps int64
+		persist                               int64
+		lines                                 bool
+	}{
+		{8, 64, 101, 2, 4, 0, true},  // by mma.sync
+		{32, 64, 101, 1, 4, 0, true}, // by wgmma
+		{32, 64, 101, 2, 8, 0, true},
+		{32, 64, 101, 1, 4, 1, true}, // by blocks that stay
+		{32, 64, 102, 1, 4, 0, false},
+	} {
+		about := fmt.Sprintf("%+v", c)
+		pins := map[string]int64{"BN": 1, "BO": c.columns, "BH": c.high, "BV": 64, "c": min(c.channels, 32), "r": 1, "s": 1, "warps": c.warps, "stages": 4, "persist": c.persist}
+		x, w := small(lang.F32, 2, 5, c.width, c.channels), small(lang.F32, 72, 3, 3, c.channels)
+		s, err := jit.Specialise(program.Kernels[0], jit.Options{Dims: map[string]int64{"N": 2, "H": 5, "W": c.width, "C": c.channels, "O": 72, "R": 3, "S": 3}, Pins: pins})
+		require.NoError(t, err, about)
+		l, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err, about)
+		text, err := l.Block()
+		require.NoError(t, err, about)
+		require.Equal(t, c.lines, strings.Contains(text, " lines "), "%s: %s", about, text)
+		y := k.Run(t, "image", jit.Options{Pins: pins}, x, w)[0]
+		wide, deep := int(c.width), int(c.channels)
+		for place := range len(y.Data) / 4 {
+			v, h := place%(wide-2), place/(wide-2)%3
+			o, n := place/(wide-2)/3%72, place/(wide-2)/3/72
+			sum := 0.0
+			for tap := range 9 {
+				for ch := range deep {
+					sum += x.Float(((n*5+h+tap/3)*wide+v+tap%3)*deep+ch) * w.Float((o*9+tap)*deep+ch)
+				}
+			}
+			require.Equal(t, sum, y.Float(place), "%s: %d of %d", about, place, len(y.Data)/4)
+		}
+	}
 }
 
 // A large convolution with channels first gains by the copies, a small one does not, nor one that the setting keeps as it is; what is stored behind a product

@@ -60,6 +60,19 @@ kernel channels<T: float>(x: T[B, C, P], b: T[C]) -> y: T[B, C, P]
     y[n, c, p] = (x[n, c, p] as f32 + b[c] as f32) as T
 }
 
+kernel groups<T: float>(x: T[B, G, C, P]) -> y: T[B, G, C, P] {
+    let d = x[n, q, c, p] as f32 - mean(x[n, q, c, p] as f32, over (c, p))
+    y[n, q, c, p] = (d * rsqrt(mean(d * d, over (c, p)) + 1e-5)) as T
+}
+
+kernel image<T: float>(x: T[B, C, H, W], w: T[O, C, 3, 3]) -> y: T[B, O, H - 2, W - 2] {
+    y[n, o, h, v] = sum(x[n, c, h + r, v + s] * w[o, c, r, s], over (c, r, s)) as T
+}
+
+kernel least<T: float>(x: T[B, C, P]) -> y: T[B, P] {
+    y[n, p] = min(x[n, c, p], over c)
+}
+
 kernel mirrored<T: float>(x: T[M, N]) -> y: T[M, N]
     grid i in M by BM, j in N by BN
 {
@@ -163,6 +176,10 @@ func TestFusedGraphs(t *testing.T) {
 			[][3]int64{{17, 19, 33}, {64, 64, 32}, {1, 5, 7}}, []lang.DType{lang.F32, lang.BF16}, true},
 		{"and along its rows, as one of two images", "(x: T[2 * M, K], w: T[K, N], b: T[M]) -> y: T[2, M, N] { y = channels(view(linear(x, w), [2, M, N]), b) }", 2,
 			[][3]int64{{17, 19, 33}, {64, 64, 32}}, []lang.DType{lang.F32}, true},
+		{"a bias along channels behind a norm of groups of them", "(x: T[M, 2, 3, N], b: T[6]) -> y: T[M, 6, N] { y = relu(channels(view(groups(x), [M, 6, N]), b)) }", 1,
+			[][3]int64{{5, 33}, {1, 128}, {3, 1}}, []lang.DType{lang.F32, lang.BF16}, true},
+		{"a reduction behind a convolution that is looked at as rows", "(x: T[M, 5, N, K], w: T[9, 5, 3, 3]) -> y: T[M, (N - 2) * (K - 2)] { y = relu(least(view(image(x, w), [M, 9, (N - 2) * (K - 2)]))) }", 1,
+			[][3]int64{{2, 9, 11}, {1, 6, 40}, {3, 3, 3}}, []lang.DType{lang.F32}, true},
 		{"an activation and a sum behind a product", "(x: T[M, K], w: T[K, N], r: T[M, N]) -> y: T[M, N] { y = relu(linear(x, w)) + r }", 1,
 			[][3]int64{{17, 19, 33}, {64, 64, 32}, {1, 5, 7}}, []lang.DType{lang.F32, lang.BF16, lang.F16}, true},
 		{"two products of the same rows", "(x: T[M, K], w: T[K, N], v: T[K, N]) -> y: T[M, N] { y = relu(linear(x, w)) * linear(x, v) }", 1,
