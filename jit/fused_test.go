@@ -73,6 +73,12 @@ kernel least<T: float>(x: T[B, C, P]) -> y: T[B, P] {
     y[n, p] = min(x[n, c, p], over c)
 }
 
+kernel pooled<T: float>(x: T[B, H, W]) -> y: T[B, H / 2, W / 2] {
+    axis r in 2
+    axis s in 2
+    y[n, h, v] = max(x[n, 2 * h + r, 2 * v + s] else -inf, over (r, s))
+}
+
 kernel mirrored<T: float>(x: T[M, N]) -> y: T[M, N]
     grid i in M by BM, j in N by BN
 {
@@ -180,6 +186,10 @@ func TestFusedGraphs(t *testing.T) {
 			[][3]int64{{5, 33}, {1, 128}, {3, 1}}, []lang.DType{lang.F32, lang.BF16}, true},
 		{"a reduction behind a convolution that is looked at as rows", "(x: T[M, 5, N, K], w: T[9, 5, 3, 3]) -> y: T[M, (N - 2) * (K - 2)] { y = relu(least(view(image(x, w), [M, 9, (N - 2) * (K - 2)]))) }", 1,
 			[][3]int64{{2, 9, 11}, {1, 6, 40}, {3, 3, 3}}, []lang.DType{lang.F32}, true},
+		{"not windows of an image that is reduced as a row", "(x: T[M, 2 * N, 2 * K]) -> y: f32[M] { y = rows(view(pooled(x), [M, N * K])) }", 2,
+			[][3]int64{{3, 5, 7}}, []lang.DType{lang.F32}, true},
+		{"windows and an activation", "(x: T[M, 2 * N, 2 * K]) -> y: T[M, N, K] { y = relu(pooled(x)) }", 1,
+			[][3]int64{{3, 5, 7}}, []lang.DType{lang.F32, lang.BF16}, true},
 		{"an activation and a sum behind a product", "(x: T[M, K], w: T[K, N], r: T[M, N]) -> y: T[M, N] { y = relu(linear(x, w)) + r }", 1,
 			[][3]int64{{17, 19, 33}, {64, 64, 32}, {1, 5, 7}}, []lang.DType{lang.F32, lang.BF16, lang.F16}, true},
 		{"two products of the same rows", "(x: T[M, K], w: T[K, N], v: T[K, N]) -> y: T[M, N] { y = relu(linear(x, w)) * linear(x, v) }", 1,

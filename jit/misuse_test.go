@@ -172,7 +172,7 @@ var tools = []struct {
 	inner  []string
 }{
 	{"compile", []string{"All", "KnownPins", "PinsOf", "SizesOf", "Spent", "TextOf"}},
-	{"build", []string{"CollapseRows", "CollapseSums", "Kernel", "Simplify", "Takes"}},
+	{"build", []string{"AlongOne", "CollapseRows", "CollapseSums", "Kernel", "Simplify", "Takes"}},
 }
 
 // exported lists the exported functions and methods of the package, and the methods of the types of other rooms that it names.

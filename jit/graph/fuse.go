@@ -438,6 +438,7 @@ var (
 	errExchange  = errors.New("the second is not elementwise, and others read it too")
 	errCut       = errors.New("one of them reduces very much to one number, for which it is cut in two launches")
 	errHeavy     = errors.New("the second is not elementwise, and would compute the first, which has loops or products, several times")
+	errWindows   = errors.New("it reads the windows of the first in another shape: their places would take divisions for each element that it reduces")
 	errRows      = errors.New("a product of many rows reads its factors from memory ahead of time")
 	errOneByOne  = errors.New("storing a part at places that are computed one by one takes longer than a launch")
 	errTied      = errors.New("one of them says how it runs, or assumes something of a scalar, which each run checks")

@@ -36,6 +36,8 @@ type class struct {
 	// done twice. reduces: threads reduce something together that is no `dot`. multiplies: it adds up products that are more than what is loaded. random: it has
 	// atomics, whose order is not defined.
 	elementwise, together, heavy, reduces, multiplies, random bool
+	// windows: it loads at sums of positions, as what pools an image does.
+	windows bool
 	// cut: it reduces so much to one number that it is cut in two launches.
 	cut bool
 	// exactness is what the rule of exactness finds, once it was asked for.
@@ -92,6 +94,7 @@ func (r *rewriter) newClass(s *spec.Spec) *class {
 		c.multiplies = c.multiplies || reduces && multiplied(op.Args[0])
 		c.heavy = c.heavy || len(op.Blocks) > 0 || op.Fn != nil || op.Code.Row().Group == lang.GroupContract || ordered
 		c.reduces = c.reduces || reduces && reducedTogether(op) || ordered
+		c.windows = c.windows || op.Code == lang.OpLoad && slices.ContainsFunc(op.Indices(), func(at *ir.Value) bool { return len(at.Type.Axes) > 1 })
 		c.random = c.random || op.Code.IsAtomic()
 		return true
 	})
@@ -154,6 +157,8 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 		return errExchange
 	case f.Role == spec.Source && other.heavy && f.Parts == nil && (!r.target.IsGPU() || other.reduces || f.Groups != nil):
 		return errHeavy
+	case f.Role == spec.Source && f.Groups != nil && other.windows && !other.elementwise && !other.multiplies && !into.elementwise && r.target.IsGPU():
+		return errWindows
 	}
 	key := pair{into, other, fmt.Sprint(f.Role, f.Into, f.From, f.How())}
 	v, ok := r.verdicts.known[key]
@@ -170,7 +175,7 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 		if v.err == nil && f.Role == spec.Source && f.Parts == nil && r.target.IsGPU() && judged && r.slower(s, before, f.Spec) {
 			v.err = errSlower
 		}
-		v.class = &class{elementwise: into.elementwise && other.elementwise, together: into.together || other.together, heavy: into.heavy || other.heavy, reduces: into.reduces || other.reduces, multiplies: into.multiplies || other.multiplies}
+		v.class = &class{elementwise: into.elementwise && other.elementwise, together: into.together || other.together, heavy: into.heavy || other.heavy, reduces: into.reduces || other.reduces, multiplies: into.multiplies || other.multiplies, windows: into.windows || other.windows}
 		r.verdicts.known[key] = v
 	}
 	r.verdicts.classes[s] = v.class
