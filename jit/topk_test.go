@@ -24,7 +24,7 @@ import (
 func TestTopKOfEveryType(t *testing.T) {
 	special := map[lang.DType][]float64{
 		lang.F32: {math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 0}, lang.BF16: {math.NaN(), math.Inf(-1), math.Copysign(0, -1), 0},
-		lang.F16: {math.Inf(1), 0, math.Copysign(0, -1)}, lang.F8E4M3: {math.NaN(), 0, math.Copysign(0, -1)}, lang.F64: {math.NaN(), math.Inf(-1)},
+		lang.F16: {math.Inf(1), 0, math.Copysign(0, -1)}, lang.F8E4M3: {math.NaN(), 0, math.Copysign(0, -1)}, lang.F8E5M2: {math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1)}, lang.F64: {math.NaN(), math.Inf(-1)},
 		lang.I32: {math.MaxInt32, math.MinInt32}, lang.U32: {math.MaxUint32, 0}, lang.I8: {-128, 127}, lang.U8: {0, 255}, lang.I64: {-5, 7},
 	}
 	const rows = 3
@@ -51,7 +51,13 @@ kernel top(x: %[1]s[M, N]) -> y: %[1]s[M, 7], at: i32[M, 7]
 					case row == 1: // the better ones come last, so that each chunk has some
 						x.SetFloat(n, float64(n%columns/8))
 					case r.IntN(20) == 0:
-						x.SetFloat(n, values[r.IntN(len(values))])
+						v := values[r.IntN(len(values))]
+						if x.SetFloat(n, v); math.IsInf(v, 0) && d.Saturates() {
+							x.Data[n] = byte(d.InfinityBits())
+							if v < 0 {
+								x.Data[n] |= 0x80
+							}
+						}
 					case row == 0 && d.IsSigned():
 						x.SetFloat(n, float64(r.IntN(15)-7))
 					default:

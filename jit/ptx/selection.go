@@ -155,7 +155,14 @@ func (x *selection) elements(ranks *ir.Value) []*ir.Value {
 		positive := x.Op(lang.OpGe, key, x.bits(topBit))
 		flipped := x.Op(lang.OpWhere, positive, x.bits(topBit), x.bits(math.MaxUint32))
 		bits := x.Op(lang.OpWhere, minus, x.bits(topBit), x.Op(lang.OpXor, key, flipped))
-		value = x.Cast(x.bitcast(bits, lang.F32), d)
+		wide := x.bitcast(bits, lang.F32)
+		value = x.Cast(wide, d)
+		if d.Saturates() && d.HasInfinity() { // a conversion gives the largest number in place of an infinity
+			for _, sign := range []int{-1, 1} {
+				infinite := x.Op(lang.OpEq, wide, x.Const(lang.F32, bound(sign)(lang.F32)))
+				value = x.Op(lang.OpWhere, infinite, x.Const(d, bound(sign)(d)), value)
+			}
+		}
 	} else if d.IsSigned() {
 		value = x.Cast(x.Cast(x.Op(lang.OpXor, key, x.bits(topBit)), lang.I32), d)
 	} else {
