@@ -146,8 +146,7 @@ type copyOf struct {
 
 // relaid is an operand of a launch and the order in which it is to lie; nil for its own, with rows at whole lines.
 type relaid struct {
-	// place is among what the launch passes, param among the parameters of the kernel whose operand it is, and path the place of that one among those that are fused into the
-	// launch's kernel, and into that of each, outermost first; nil for its own.
+	// place is among what the launch passes, param among the parameters of the kernel whose operand it is, and path where that is (spec.Operand).
 	place, param int
 	path         []int
 	order        []int
@@ -258,11 +257,10 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 			continue
 		}
 		o := all[place]
-		path, there := fusedAt(s, o.Of)
-		if r.As.IsValid() && !slices.Contains(retyped, r.Tensor) || !there || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(f, &r, t, sizeOf) {
+		if r.As.IsValid() && !slices.Contains(retyped, r.Tensor) || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(f, &r, t, sizeOf) {
 			continue
 		}
-		found = append(found, relaid{place: place, param: slices.Index(spec.Params(o.Of.Kernel), o.Param), path: path, order: r.Order, as: r.As, judged: judged})
+		found = append(found, relaid{place: place, param: slices.Index(spec.Params(o.Of.Kernel), o.Param), path: o.Path, order: r.Order, as: r.As, judged: judged})
 	}
 	return found
 }
@@ -385,19 +383,6 @@ func (b *Bound) copyAnew(c *Call, r relaid, held map[copyOf]View, guard int64) (
 		return nil, nil
 	}
 	return &Call{Spec: s, Tensors: []View{from, to}, copies: true}, nil
-}
-
-// fusedAt is the path to a specialisation among those that are fused into one; see relaid.
-func fusedAt(s, of *spec.Spec) (path []int, there bool) {
-	if s == of {
-		return nil, true
-	}
-	for i, f := range s.Fused {
-		if path, there := fusedAt(f.Spec, of); there {
-			return append([]int{i}, path...), true
-		}
-	}
-	return nil, false
 }
 
 // withLayout is a specialisation with another layout of a parameter of the one at a path.

@@ -291,8 +291,10 @@ type Operand struct {
 	*typed.Param
 	// Layout is where the elements of a tensor lie; scalars have the zero Layout.
 	Layout *Layout
-	// Of is the specialisation of the kernel whose parameter it is.
-	Of *Spec
+	// Of is the specialisation of the kernel whose parameter it is, and Path where that is: its place among those that are fused into the launch's kernel, and into that of each,
+	// outermost first; nil for the launch's own.
+	Of   *Spec
+	Path []int
 	// Flat: the launch sees the tensor in the shape of the one that it is computed with, and not in that of the parameter.
 	Flat bool
 }
@@ -315,6 +317,9 @@ func (s *Spec) Operands() []Operand {
 	for i := range s.Fused {
 		f := &s.Fused[i]
 		others := f.Spec.Operands()
+		for k := range others {
+			others[k].Path = append([]int{i}, others[k].Path...)
+		}
 		for _, k := range f.Flat {
 			others[k].Flat = true
 		}
