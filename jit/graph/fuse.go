@@ -187,30 +187,6 @@ func (r *rewriter) sink(first, n, place int) bool {
 	return r.settle(first, n, one, err)
 }
 
-// split gives the parameters of a launch that has the operand at a place as a flat sink: those of its other operands with a dimension that is several of the tensor's.
-func split(b *Call, place int, f *spec.Fusion) (all []spec.Split) {
-	operands := b.Spec.Operands()
-	b.each(func(i int, v *View, mode lang.ParamMode) {
-		o := &operands[i]
-		if mode != lang.In || o.Flat || o.Of != operands[place].Of || slices.Contains(f.Flat, i) || !v.Contiguous() {
-			return
-		}
-		one, several := spec.Split{Place: i}, false
-		for _, size := range o.Shape {
-			for _, a := range f.Along {
-				if size.Equal(operands[place].Shape[a.Read]) {
-					one.Dims, several = append(one.Dims, a.Stored), several || len(a.Stored) > 1
-					break
-				}
-			}
-		}
-		if several && len(one.Dims) == len(o.Shape) {
-			all = append(all, one)
-		}
-	})
-	return all
-}
-
 // source computes what one launch would store where another reads it.
 func (r *rewriter) source(first, n, place int) bool {
 	a, b := &r.Calls[first], &r.Calls[n]
@@ -231,50 +207,6 @@ func (r *rewriter) source(first, n, place int) bool {
 		}
 	}
 	return r.settle(first, n, one, err)
-}
-
-// separate gives the operands of a launch with a dimension of the one at a place that is several of what stores that: nil where there are none, or they cannot all be seen so.
-func (r *rewriter) separate(b *Call, place int, groups []spec.Group) []spec.Split {
-	f, dims, err := build.Kernel(b.Spec, r.target.Name)
-	if err != nil || len(dims.Views) > 0 {
-		return nil
-	}
-	several := map[*ir.Tensor]map[int][]int{} // dimensions of what is stored, by those of what is read
-	i, k := 0, 0
-	for _, g := range groups {
-		if g.Read == 1 && g.Stored > 1 {
-			along, ok := build.AlongOne(f, tensorOf(f, b.Spec, place), i)
-			if !ok {
-				return nil
-			}
-			for t, at := range along {
-				if several[t] == nil {
-					several[t] = map[int][]int{}
-				}
-				for d := range g.Stored {
-					several[t][at] = append(several[t][at], k+d)
-				}
-			}
-		}
-		i, k = i+g.Read, k+g.Stored
-	}
-	var all []spec.Split
-	fits := true
-	b.each(func(n int, v *View, _ lang.ParamMode) {
-		dims := several[tensorOf(f, b.Spec, n)]
-		if dims == nil {
-			return
-		}
-		one := spec.Split{Place: n, Dims: make([][]int, len(v.Shape))}
-		for at, of := range dims {
-			one.Dims[at] = of
-		}
-		fits, all = fits && v.Contiguous(), append(all, one)
-	})
-	if !fits {
-		return nil
-	}
-	return all
 }
 
 // common are the tensors that two launches read, each of them all and in one order.
@@ -378,8 +310,7 @@ func (r *rewriter) joined(into, other *Call, f spec.Fusion) (Call, error) {
 		return Call{}, err
 	}
 	one := Call{Spec: &s, Scalars: slices.Concat(into.Scalars, other.Scalars), At: into.At}
-	gone, known := f.Gone(), f.Known()
-	place := 0
+	gone, known, place := f.Gone(), f.Known(), 0
 	take := func(c *Call, without []int) {
 		for i := range c.Tensors {
 			if slices.Contains(without, i) {
@@ -395,40 +326,7 @@ func (r *rewriter) joined(into, other *Call, f spec.Fusion) (Call, error) {
 	take(into, gone)
 	kept := len(one.Tensors)
 	take(other, known)
-	shape := into.Tensors[f.Into].Shape
-	reshape := func(i int, shape []int64) {
-		v := &one.Tensors[kept+spec.Shift(i, known)]
-		v.Shape, v.Strides = shape, tensor.Contiguous(shape)
-	}
-	for _, i := range f.Flat {
-		if !slices.Contains(known, i) {
-			reshape(i, shape)
-		}
-	}
-	stored := other.Tensors[f.From].Shape
-	for _, x := range f.Separate {
-		if slices.Contains(gone, x.Place) {
-			continue
-		}
-		v := &one.Tensors[spec.Shift(x.Place, gone)]
-		var sizes []int64
-		for i, dims := range x.Dims {
-			if dims == nil {
-				sizes = append(sizes, v.Shape[i])
-			}
-			for _, d := range dims {
-				sizes = append(sizes, stored[d])
-			}
-		}
-		v.Shape, v.Strides = sizes, tensor.Contiguous(sizes)
-	}
-	for _, x := range f.Split {
-		var sizes []int64
-		for _, d := range slices.Concat(x.Dims...) {
-			sizes = append(sizes, shape[d])
-		}
-		reshape(x.Place, sizes)
-	}
+	reshape(&one, into, other, &f, kept)
 	return one, nil
 }
 

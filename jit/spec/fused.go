@@ -78,6 +78,20 @@ type Split struct {
 	Dims  [][]int
 }
 
+// Shape is that of the parameter, given its own and the tensor's.
+func (x *Split) Shape(own, tensor []int64) []int64 {
+	var sizes []int64
+	for i, dims := range x.Dims {
+		if len(dims) == 0 {
+			sizes = append(sizes, own[i])
+		}
+		for _, d := range dims {
+			sizes = append(sizes, tensor[d])
+		}
+	}
+	return sizes
+}
+
 // AlongOf gives the dimensions of one shape that are one or several of another of as many elements: runs of both agree, and one dimension
 // alone of the former is not 1.
 func AlongOf(read, stored []int64) []Along {
