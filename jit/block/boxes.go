@@ -252,8 +252,8 @@ type BoxStore struct {
 	Within *ir.Axis
 }
 
-// storeByBoxes decides which stores of the kernel's body go through shared memory, where the kernel loads by the TMA: those that it can do, and those that
-// threads do in lines, of blocks that stay, which have no other way to arrange so large a tile.
+// storeByBoxes decides which stores of the kernel's body go through shared memory: those that the TMA can do, where the kernel loads by it, and those that threads do in lines, of
+// blocks that stay, which have no other way to arrange so large a tile, and of images whose rows tear sectors.
 func (p *Program) storeByBoxes() {
 	for _, op := range p.StoresOf(p.Func.Body) {
 		var s *BoxStore
