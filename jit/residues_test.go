@@ -2,6 +2,7 @@ package jit_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,6 +35,31 @@ kernel factors(x: f32[B, C, H, W], w: f32[C, O, R, S]) -> y: f32[B, O, 2 * H - 3
         x[n, c, (index(h) + 1 - index(r)) / 2, (index(v) + 1 - index(s)) / 2] else 0, 0) * w[c, o, r, s], over (c, r, s))
 }
 
+// With what else is at a place, and where only the least of all channels is stored.
+kernel behind(x: f32[B, C, H, W], w: f32[C, O, R, S], z: f32[2 * W - 3 + S]) -> y: f32[B, O, 2 * H - 3 + R, 2 * W - 3 + S] {
+    y[n, o, h, v] = 2 * max(sum(
+        where((index(h) + 1 - index(r)) % 2 == 0 and (index(v) + 1 - index(s)) % 2 == 0,
+        (x[n, c, (index(h) + 1 - index(r)) / 2, (index(v) + 1 - index(s)) / 2] else 0) * w[c, o, r, s], 0), over (c, r, s)), z[v]) + index(v) as f32
+}
+
+kernel behind_factors(x: f32[B, C, H, W], w: f32[C, O, R, S], z: f32[2 * W - 3 + S]) -> y: f32[B, O, 2 * H - 3 + R, 2 * W - 3 + S] {
+    y[n, o, h, v] = 2 * max(sum(
+        where((index(h) + 1 - index(r)) % 2 == 0 and (index(v) + 1 - index(s)) % 2 == 0,
+        x[n, c, (index(h) + 1 - index(r)) / 2, (index(v) + 1 - index(s)) / 2] else 0, 0) * w[c, o, r, s], over (c, r, s)), z[v]) + index(v) as f32
+}
+
+kernel least(x: f32[B, C, H, W], w: f32[C, O, R, S]) -> y: f32[B, 2 * H - 3 + R, 2 * W - 3 + S] {
+    y[n, h, v] = min(sum(
+        where((index(h) + 1 - index(r)) % 2 == 0 and (index(v) + 1 - index(s)) % 2 == 0,
+        (x[n, c, (index(h) + 1 - index(r)) / 2, (index(v) + 1 - index(s)) / 2] else 0) * w[c, o, r, s], 0), over (c, r, s)), over o)
+}
+
+kernel least_factors(x: f32[B, C, H, W], w: f32[C, O, R, S]) -> y: f32[B, 2 * H - 3 + R, 2 * W - 3 + S] {
+    y[n, h, v] = min(sum(
+        where((index(h) + 1 - index(r)) % 2 == 0 and (index(v) + 1 - index(s)) % 2 == 0,
+        x[n, c, (index(h) + 1 - index(r)) / 2, (index(v) + 1 - index(s)) / 2] else 0, 0) * w[c, o, r, s], over (c, r, s)), over o)
+}
+
 kernel columns(x: f32[M, N, 1], w: f32[N]) -> y: f32[M, N, 1]
     grid n in N by BN
 {
@@ -57,6 +83,11 @@ func TestSumsOfResidues(t *testing.T) {
 		{"first", []int64{2, 5, 7, 6}, []int64{5, 4, 3, 3}, []pins{{}, {"BH": 2, "BV": 4}}},
 		{"first", []int64{1, 64, 8, 8}, []int64{64, 64, 3, 3}, []pins{{}, {"relayout": 2}, {"relayout": 2, "BN": 1, "BO": 64, "BH": 8, "BV": 8, "c": 32, "warps": 4, "stages": 3}}},
 		{"first", []int64{1, 32, 5, 9}, []int64{32, 64, 4, 4}, []pins{{}, {"relayout": 2, "BN": 1, "BO": 64, "BH": 4, "BV": 16, "c": 16, "warps": 4, "stages": 2}}},
+		{"first", []int64{1, 32, 6, 16}, []int64{32, 64, 5, 5}, []pins{{}, {"relayout": 2, "BN": 1, "BO": 64, "BH": 4, "BV": 16, "c": 16, "warps": 4, "stages": 3}, {"relayout": 2, "BN": 1, "BO": 64, "BH": 8, "BV": 16, "c": 16, "warps": 8, "stages": 2}}},
+		{"first", []int64{2, 16, 7, 12}, []int64{16, 32, 2, 2}, []pins{{}}},
+		{"first", []int64{1, 3, 9, 33}, []int64{3, 16, 3, 3}, []pins{{}}},
+		{"behind", []int64{1, 32, 5, 9}, []int64{32, 16, 3, 4}, []pins{{}, {"relayout": 2}}},
+		{"least", []int64{1, 32, 5, 9}, []int64{32, 16, 3, 4}, []pins{{}}},
 		{"last", []int64{1, 8, 8, 64}, []int64{3, 3, 64, 64}, []pins{{}, {"BN": 1, "BO": 64, "BH": 8, "BV": 8, "c": 64, "warps": 4, "stages": 3}, {"BN": 1, "BO": 64, "BH": 8, "BV": 8, "c": 32, "warps": 4, "stages": 2}}},
 		{"last", []int64{2, 3, 5, 16}, []int64{2, 5, 24, 16}, []pins{{}}},
 		{"columns", []int64{64, 70, 1}, []int64{70}, []pins{{}, {"BN": 32}}},
@@ -67,14 +98,19 @@ func TestSumsOfResidues(t *testing.T) {
 		}
 		x, w := odd(d, 3, 1, c.x...), odd(d, 3, 2, c.w...)
 		reference := c.kernel
-		if c.kernel == "first" { // of which all terms are computed
-			reference = "factors"
+		all := map[string]string{"first": "factors", "behind": "behind_factors", "least": "least_factors"} // of which all terms are computed
+		if all[c.kernel] != "" {
+			reference = all[c.kernel]
 		}
-		want, err := onCPU.Call(reference, jit.Args{"x": x, "w": w})
+		args := jit.Args{"x": x, "w": w}
+		if c.kernel == "behind" {
+			args["z"] = odd(d, 5, 3, 2*c.x[3]-3+c.w[3])
+		}
+		want, err := onCPU.Call(reference, args)
 		require.NoError(t, err)
 		for _, p := range c.pins {
 			t.Run(fmt.Sprint(c.kernel, c.x, p), func(t *testing.T) {
-				args := jit.Args{"x": x, "w": w}
+				args := maps.Clone(args)
 				for name, n := range p {
 					args[name] = n
 				}
@@ -105,7 +141,11 @@ func TestFormsOfResidues(t *testing.T) {
 	image := map[string]int64{"B": 4, "C": 64, "H": 32, "W": 32, "O": 64, "R": 3, "S": 3}
 	text := lowered("first", image).Func.String()
 	assert.Contains(t, text, "for tap")
-	assert.Contains(t, text, "axis v_rest : grid scalar")
+	// Neighbours of a row are in one block, which reads places of x once for both residues.
+	assert.Contains(t, text, "axis h_rest : grid scalar")
+	assert.Contains(t, text, "axis v_rest : whole [0 .. 2]")
+	assert.Regexp(t, `(?s)for tap_c .*\(f32\{h, v, n, o\}, f32\{h, v, n, o\}\) \{.*load %x.*mma.*mma.*for tap.1_c.1 .*\(f32\{h, v, n, o\}\) \{`, text)
+	assert.Contains(t, lowered("least", image).Func.String(), "axis v_rest : grid scalar")
 	assert.NotContains(t, lowered("factors", image).Func.String(), "for tap")
 	image["C"] = 256
 	last := lowered("last", image)

@@ -209,7 +209,10 @@ func scalarWithin(v *ir.Value, depth int) (lo, hi int64) {
 		ends := []int64{from * least, from * most, to * least, to * most}
 		return within(slices.Min(ends), slices.Max(ends))
 	case lang.OpDiv, lang.OpFloorDiv:
-		if least > 0 {
+		switch {
+		case least > 0 && from >= 0:
+			return from / most, to / least
+		case least > 0:
 			return min(from, 0), max(to, 0)
 		}
 	case lang.OpMod:

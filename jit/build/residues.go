@@ -12,6 +12,7 @@ import (
 // A transposed convolution in steps of 2 is a sum of which a condition picks the terms: `where((h + 1 - r) % 2 == 0, x[(h + 1 - r) / 2] * w[r], 0)`. Of the places r of the window a position h
 // has those of one residue, which is another for the next h. So positions of a block that are neighbours compute all terms and drop most of them, and none of it is a product of matrices.
 // With one residue of h for each block, r goes through every second place, and what is summed up is a product as that of any convolution.
+// Along the axis whose neighbours lie side by side in memory a block has positions of all residues, each with a sum of its own (together.go): blocks of one would write every second element.
 
 // separateResidues gives blocks positions of one residue along axes of the grid, where conditions of sums tell residues apart, and goes through those terms of the sums alone that the conditions let through.
 func separateResidues(f *ir.Func, dims *spec.LaunchDims) {
@@ -48,6 +49,10 @@ type residue struct {
 	divides            bool
 	// first is the first tap of the block, step the number of one, and count how many there are.
 	first, step, count *ir.Value
+	// most is how many there are at most.
+	most int64
+	// together says that blocks have positions of all residues.
+	together bool
 }
 
 // find recognises the sum, and reports whether it can be rewritten. Nothing is changed yet.
@@ -72,6 +77,9 @@ func (r *residues) find(dims *spec.LaunchDims) bool {
 	conditions(where.Args[0])
 	if len(r.moves) == 0 {
 		return false
+	}
+	for _, m := range r.moves {
+		m.together = r.neighbours(m)
 	}
 	switch r.sum.Result().Type.DType {
 	case lang.F32, lang.F64, lang.I32, lang.I64:
@@ -183,6 +191,7 @@ func (r *residues) rewrite(dims *spec.LaunchDims) {
 		return true
 	})
 	f.Body.Replace(instead)
+	r.retype()
 	f.Axes = slices.DeleteFunc(f.Axes, func(a *ir.Axis) bool {
 		return slices.ContainsFunc(r.moves, func(m *residue) bool { return m.tap == a })
 	})
@@ -203,10 +212,17 @@ func (r *residues) divide(m *residue, dims *spec.LaunchDims) {
 	} else {
 		m.free.Dim = dimOf(f, dims, n.Add(size.Const(m.by-1)).FloorDiv(size.Const(m.by)))
 	}
+	m.most = (m.tap.Len + m.by - 1) / m.by
+	m.position = r.Emit(&ir.Op{Code: lang.OpIndex, Axis: m.free})[0]
+	if m.together {
+		rest := f.AddAxis(ir.Axis{Name: m.free.Name + "_rest", Kind: ir.Whole, Len: m.by, Extent: m.by})
+		m.rest = r.Emit(&ir.Op{Code: lang.OpIndex, Axis: rest})[0]
+		m.at = r.Op(lang.OpAdd, r.times(m.position, m.by), m.rest)
+		return
+	}
 	rest := f.AddAxis(ir.Axis{Name: m.free.Name + "_rest", Kind: ir.Grid, Dim: f.ConstDim(m.by), Extent: 1, Scalar: true})
 	f.Axes = slices.DeleteFunc(f.Axes, func(a *ir.Axis) bool { return a == rest })
 	f.Axes = slices.Insert(f.Axes, len(f.Grid()), rest) // blocks of all residues follow one another: together they write whole lines
-	m.position = r.Emit(&ir.Op{Code: lang.OpIndex, Axis: m.free})[0]
 	m.rest = r.Emit(&ir.Op{Code: lang.OpStart, Axis: rest})[0]
 	m.at = r.Op(lang.OpAdd, r.times(m.position, m.by), m.rest)
 	back := inverse(m.ofTap, m.by)
@@ -233,24 +249,35 @@ func dimOf(f *ir.Func, dims *spec.LaunchDims, n size.Size) *ir.Dim {
 // times is a value so many times.
 func (r *residues) times(v *ir.Value, n int64) *ir.Value { return r.Op(lang.OpMul, v, r.Int(n)) }
 
-// sumOfTaps sums up the terms of the residues' taps, by a loop over as many as the block has: steps of one place of the window each, which are copied as they lie.
+// sumOfTaps sums up the terms of the residues' taps, by loops over as many as the block has: steps of one place of the window each, which are copied as they lie.
 func (r *residues) sumOfTaps() *ir.Value {
+	i := slices.IndexFunc(r.moves, func(m *residue) bool { return m.together })
+	if i >= 0 {
+		return r.sumsTogether(r.moves[i])
+	}
+	zero := r.Broadcast(r.Const(r.sum.Result().Type.DType, ir.Const{}), r.sum.Result().Type.Axes)
+	return r.loopOfTaps([]*ir.Value{zero}, func(int) {})[0]
+}
+
+// loopOfTaps adds terms of the residues' taps to sums, each those of what choose gives the moves for it.
+func (r *residues) loopOfTaps(sums []*ir.Value, choose func(i int)) []*ir.Value {
 	all := int64(1)
 	over := slices.Clone(r.sum.Over)
 	for _, m := range r.moves {
 		over = ir.Without(over, []*ir.Axis{m.tap})
-		all *= (m.tap.Len + m.by - 1) / m.by
+		all *= m.most
 	}
-	result := r.sum.Result().Type
 	f, outside := r.Func, r.Block
 	axis := f.AddAxis(ir.Axis{Name: "tap", Kind: ir.Loop, Dim: f.ConstDim(all), Extent: 1, Scalar: true, At: r.sum.At})
 	count := r.moves[0].count
 	for _, m := range r.moves[1:] {
 		count = r.Op(lang.OpMul, count, m.count)
 	}
-	loop := &ir.Op{Code: lang.OpFor, Axis: axis, At: r.sum.At, Args: []*ir.Value{r.Int(0), count, r.Broadcast(r.Const(result.DType, ir.Const{}), result.Axes)}}
-	sum := f.NewValue(result, nil)
-	r.Block = &ir.Block{Params: []*ir.Value{f.NewValue(ir.Scalar(axis.Counts()), nil), sum}}
+	loop := &ir.Op{Code: lang.OpFor, Axis: axis, At: r.sum.At, Args: append([]*ir.Value{r.Int(0), count}, sums...)}
+	r.Block = &ir.Block{Params: []*ir.Value{f.NewValue(ir.Scalar(axis.Counts()), nil)}}
+	for _, sum := range sums {
+		r.Block.Params = append(r.Block.Params, f.NewValue(sum.Type, nil))
+	}
 	loop.Blocks = []*ir.Block{r.Block}
 	at := r.Emit(&ir.Op{Code: lang.OpStart, Axis: axis})[0]
 	for i, m := range r.moves {
@@ -258,14 +285,21 @@ func (r *residues) sumOfTaps() *ir.Value {
 			m.step, at = r.Op(lang.OpMod, at, m.count), r.Op(lang.OpDiv, at, m.count)
 		}
 	}
-	r.Block.Yield = []*ir.Value{r.Op(lang.OpAdd, sum, r.summed(over))}
+	terms := make([]*ir.Value, len(sums)) // all before what sums them up, so that one loop over other axes does
+	for i := range sums {
+		choose(i)
+		r.known = map[*ir.Value]*ir.Value{}
+		terms[i] = r.value(r.sum.Args[0])
+	}
+	for i, sum := range r.Block.Params[1:] {
+		r.Block.Yield = append(r.Block.Yield, r.Op(lang.OpAdd, sum, r.summed(terms[i], over)))
+	}
 	r.Block = outside
-	return r.Emit(loop)[0]
+	return r.Emit(loop)
 }
 
 // summed is the sum of terms over axes.
-func (r *residues) summed(over []*ir.Axis) *ir.Value {
-	term := r.value(r.sum.Args[0])
+func (r *residues) summed(term *ir.Value, over []*ir.Axis) *ir.Value {
 	if len(over) == 0 {
 		return r.Cast(term, r.sum.Result().Type.DType)
 	}

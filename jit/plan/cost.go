@@ -507,7 +507,7 @@ func (c at) gpu() (*estimate, *violation) {
 	if c.paired {
 		e.latency += pairTime
 	}
-	if wide && c.warps == teamWarps && c.functionsOfImages() { // so that eight warps are taken, which are held for equal otherwise
+	if wide && c.warps == teamWarps && (c.functionsOfImages() || c.outOfStep()) { // so that eight warps are taken, which are held for equal otherwise
 		e.latency += e.issue
 	}
 	e.latency += c.slowerSoftmax(ceilDiv(e.blocks, sms), e.perSM, busy)

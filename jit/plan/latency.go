@@ -6,6 +6,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/target"
+	"tilec/lang"
 )
 
 // This file estimates what blocks wait for: chains of steps, each of which begins when the one before it has ended.
@@ -34,7 +35,7 @@ func (c at) latency(e *estimate, resident int64, busy float64) float64 {
 		if !c.allByWarpgroups() {
 			over = float64(over * inStep / float64(resident))
 		}
-		if resident == inStep { // two go in step, and store at the same time; of three, no such time was seen (an H200, convolutions of f32)
+		if resident == inStep && !c.outOfStep() { // two go in step, and store at the same time; of three, no such time was seen (an H200, convolutions of f32)
 			over += max(c.multiplying(e)+float64((waves-1)*float64(resident)*c.storedByThreads())-busy, 0)
 		}
 	}
@@ -45,6 +46,17 @@ func (c at) latency(e *estimate, resident int64, busy float64) float64 {
 // of products by mma.sync the rest is hidden (an H200, 4,096 products of 32x32x32 of f32, nine blocks of one a multiprocessor: 18.5 us; seven of two 19.6, four of four 20.4, two of eight
 // 20.7 - with the whole of that time for each wave of blocks those of four were predicted to be the fastest). Of those by warpgroups three blocks and more have not been timed beside two.
 const inStep = 2
+
+// outOfStep reports blocks that do not go in step: their loops have as many steps as their residues have taps (an H200, transposed convolutions in steps of 2, us: 3x3 to 32 x 64 x 256 x 256 by 128
+// places of two residues in two blocks a multiprocessor with 2 stages 343, with 3 of them 368, by 64 in three blocks 395).
+func (c at) outOfStep() bool {
+	var ofBlock func(v *ir.Value) bool
+	ofBlock = func(v *ir.Value) bool {
+		op := v.Def
+		return op != nil && (op.Code == lang.OpStart && op.Axis.Kind == ir.Grid && op.Axis.Scalar || op.Code.Row().Elementwise && slices.ContainsFunc(op.Args, ofBlock))
+	}
+	return slices.ContainsFunc(c.f.Body.Ops, func(op *ir.Op) bool { return op.Code == lang.OpFor && ofBlock(op.Args[1]) })
+}
 
 // chained is how many steps of loops a block does one after the other, and how often it starts a loop.
 func (c at) chained() (steps, starts float64) {
@@ -104,6 +116,9 @@ func (c at) stepTime(steps, busy float64) float64 {
 		// others do not cover a load, each step waits.
 		used := busy / steps
 		ahead := c.stages - 2
+		if ahead == 0 && c.outOfStep() { // blocks of one multiprocessor load while others multiply
+			ahead = 1
+		}
 		if ahead == 0 && c.overlapRegisters() > 0 && !c.awaits(1) {
 			// What the first of two products has read is handed back before the last one begins (H200, bf16, causal attention of 4,096
 			// positions, 128 channels: with 2 stages of 128 keys 568 us, with 3 of 64 619).

@@ -386,12 +386,25 @@ func (m *model) liveness(b *ir.Block, outside []tile) {
 		}
 		phase[i] = p
 		whole := isReduction(op) || isContraction(op) || op.Code == lang.OpTake
-		eachUse(op, func(v *ir.Value) {
+		use := func(v *ir.Value) {
 			last[v] = p
 			if whole || region {
 				lastWhole[v] = p + 1 // 0 is never
 			}
-		})
+		}
+		eachUse(op, use)
+		if op.Code == lang.OpFor { // what it carries takes the place of what it begins with
+			for _, v := range op.Args[2:] {
+				if lastWhole[v] == p+1 && v.Def != nil && v.Def.Code == lang.OpFor {
+					delete(lastWhole, v)
+				}
+			}
+			for _, inner := range op.Blocks {
+				for _, x := range inner.Ops {
+					eachUse(x, use)
+				}
+			}
+		}
 		if whole {
 			p++
 		}

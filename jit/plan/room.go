@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/jit/block"
+	"tilec/jit/ir"
 	"tilec/jit/target"
 	"tilec/lang"
 )
@@ -86,13 +87,19 @@ func (c at) addresses() int64 {
 // behind the loop takes the place of the stages.
 func (c at) sharedBytes() int64 {
 	whole, staged := int64(0), int64(0)
+	stagesOf := map[*ir.Op]int64{} // of loops that follow one another, each takes the place of the one before
 	for i, o := range c.operands {
 		each, stages := c.operandBytes(o)
 		if c.again(i) {
 			continue
 		}
 		if stages > 1 {
-			staged += each * stages
+			var around *ir.Op
+			if len(o.loops) > 0 {
+				around = o.loops[0]
+			}
+			stagesOf[around] += each * stages
+			staged = max(staged, stagesOf[around])
 		} else if !c.takesPlace(i) {
 			whole += each
 		}
@@ -106,7 +113,8 @@ func (c at) sharedBytes() int64 {
 // again reports an operand that lies where an earlier one does: a load that two products take in one form.
 func (c at) again(i int) bool {
 	o := c.operands[i]
-	if d := o.value.Type.DType; o.value.Def == nil || o.value.Def.Code != lang.OpLoad || !d.IsFloat() || d.Size() != 2 {
+	d := o.value.Type.DType
+	if o.value.Def == nil || o.value.Def.Code != lang.OpLoad || !d.IsFloat() || d.Size() != 2 && !(d == lang.F32 && c.byWarpgroups(o.op)) {
 		return false
 	}
 	return slices.ContainsFunc(c.operands[:i], func(e operand) bool { return e.value == o.value && c.byWarpgroups(e.op) == c.byWarpgroups(o.op) })
