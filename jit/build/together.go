@@ -41,9 +41,7 @@ type taps struct{ first, count int64 }
 
 // sumsTogether sums up the terms of each residue, and gives the sums side by side.
 func (r *residues) sumsTogether(m *residue) *ir.Value {
-	result := r.sum.Result().Type
-	zero := r.Broadcast(r.Const(result.DType, ir.Const{}), result.Axes)
-	sums := slices.Repeat([]*ir.Value{zero}, int(m.by))
+	sums := slices.Repeat([]*ir.Value{r.zero()}, int(m.by))
 	rest := m.rest
 	common, others := m.parted()
 	loop := func(of []int64, first []int64, count int64) {
