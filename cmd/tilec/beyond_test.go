@@ -17,11 +17,18 @@ import (
 
 // The kernels that bench/beyond times beside PyTorch compute what they should, element by element, on the CPU and in the emulator, or on the device under test: a third and a
 // ninth of them where sweeps take a sample.
-func TestBeyond(t *testing.T) { checkBeyond(t, 250, func(file string) bool { return file != "fused" }) }
+func TestBeyond(t *testing.T) {
+	checkBeyond(t, 250, func(file string) bool { return file != "fused" && file != "networks" })
+}
 
 // And the graphs of fused.tile, which take as long as all others.
 func TestBeyondFused(t *testing.T) {
 	checkBeyond(t, 99, func(file string) bool { return file == "fused" })
+}
+
+// And those of networks.tile.
+func TestBeyondNetworks(t *testing.T) {
+	checkBeyond(t, 26, func(file string) bool { return file == "networks" })
 }
 
 // checkBeyond checks the kernels of some files, of which there are so many at least.
