@@ -35,6 +35,15 @@ kernel rms<T: float>(x: T[M, N], g: T[N]) -> y: T[M, N]
     y[i, j] = (v * rsqrt(mean(v * v, over j) + 1e-5) * g[j] as f32) as T
 }
 
+kernel batch<T: float>(x: T[B, C, P], g: T[C]) -> y: T[B, C, P]
+    grid c in C by BC
+{
+    axis n in B
+    axis p in P
+    let v = x[n, c, p] as f32 - mean(x[n, c, p] as f32, over (n, p))
+    y[n, c, p] = (v * rsqrt(mean(v * v, over (n, p)) + 1e-5) * g[c] as f32) as T
+}
+
 kernel turned<T: float>(x: T[M, N]) -> y: T[N, M]
     grid j in N by BN, i in M by BM
 {
@@ -299,6 +308,25 @@ func TestFusedGraphs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Launches into which others are fused are cut as those by themselves are: a norm of few rows by many blocks, with what is before it and behind it.
+func TestFusedKernelsAreCut(t *testing.T) {
+	device, err := jit.OpenEmulator("sm_90a")
+	require.NoError(t, err)
+	defer device.Close()
+	for _, graph := range []string{
+		"(x: T[M, N, K], g: T[N], r: T[M, N, K], s: T[M, N, K]) -> y: T[M, N, K] { y = (relu(batch(x, g) * s) + r) * 2 }",
+		"(x: T[M, N, K], g: T[N], r: T[M, N, K]) -> y: T[M, N, K] { y = relu(batch(x * r, g)) }",
+		"(x: T[M, N, K], g: T[N], r: T[M, N, K]) -> (y: T[M, N, K], z: T[M, N, K]) {\nlet a = batch(x, g)\ny = a\nz = relu(a) + r\n}",
+	} {
+		program, problems := jit.Load("fused.tile", []byte(fusedKernels+"\ngraph g<T: float>"+graph+"\n"), nil)
+		require.Empty(t, problems)
+		g := program.Graphs[len(program.Graphs)-1]
+		dims := map[string]int64{"M": 8, "N": 1, "K": 131072}
+		runFused(t, device, g, dims, lang.F32, 2, true)
+		runFused(t, jit.OpenCPU(), g, dims, lang.F32, 0, true)
 	}
 }
 

@@ -245,7 +245,7 @@ func (p *Program) prefetch() {
 		case lang.OpFor:
 			x := p.Pipelines[op]
 			switch {
-			case !p.known(op.Args[0]) || !p.known(op.Args[1]) || p.LoopsByWords(op.Axis): // whose steps begin elsewhere
+			case op.Axis == nil || !p.known(op.Args[0]) || !p.known(op.Args[1]) || p.LoopsByWords(op.Axis): // over numbers, or whose steps begin elsewhere
 			case x == nil:
 				for _, inner := range op.Blocks[0].Ops {
 					if few && inner.Code == lang.OpLoad && !inner.Tensor.Constant {

@@ -132,8 +132,19 @@ func (b *builder) known(s size.Size) (int64, bool) {
 	return n, true
 }
 
-// dim is the IR dimension of a size; equal sizes share one.
+// fixedSize is the value of a dimension or a constant that the specialisation fixes.
+func (b *builder) fixedSize(sym *size.Symbol) (size.Size, bool) {
+	n, ok := b.spec.Value(sym)
+	_, isConst := b.spec.Consts[sym]
+	return size.Const(n), ok && (isConst || b.fixed[sym])
+}
+
+// dim is the IR dimension of a size; sizes that are equal for what the specialisation fixes share one, as H and H - R + 1 do of a window of one place.
 func (b *builder) dim(s size.Size) *ir.Dim {
+	fixed := s.Subst(b.fixedSize)
+	if _, isConst := fixed.Const(); !isConst {
+		s = fixed
+	}
 	name := s.String()
 	if d, ok := b.dims[name]; ok {
 		return d

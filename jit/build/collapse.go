@@ -125,7 +125,7 @@ func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis, inner bool
 		if t := op.Tensor; t != nil {
 			at := -1
 			for d, v := range op.Indices() {
-				if d < len(t.Shape)-1 && is(v, slow) && is(op.Indices()[d+1], fast) && !op.Checked[d] && !op.Checked[d+1] && t.Shape[d] == slow.Dim && t.Shape[d+1] == fast.Dim && t.Strides == nil && !t.Scratch && (!inner || d == len(t.Shape)-2) {
+				if d < len(t.Shape)-1 && is(v, slow) && is(op.Indices()[d+1], fast) && !op.Checked[d] && !op.Checked[d+1] && sameDim(t.Shape[d], slow.Dim) && sameDim(t.Shape[d+1], fast.Dim) && t.Strides == nil && !t.Scratch && (!inner || d == len(t.Shape)-2) {
 					at = d
 				}
 			}
@@ -221,6 +221,9 @@ func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis, inner bool
 	block(f.Body)
 	return d
 }
+
+// sameDim reports two dimensions of one size in all launches.
+func sameDim(a, b *ir.Dim) bool { return a == b || a != nil && b != nil && a.Known() && a.Value == b.Value }
 
 // smallDivisor divides the product of two numbers. Where that is large, it is a power of two, so that products of divisors stay small.
 func smallDivisor(x, y int64) int64 {

@@ -10,11 +10,80 @@ import (
 // units takes axes of one position out of a kernel, as the places of rows that a kernel of images is given, and dimensions of one element out of the tensors: neighbours along the
 // dimension before are neighbours in memory then, for all that looks for such.
 func units(f *ir.Func, pinned func(*ir.Axis) bool) {
-	for _, a := range slices.Clone(f.Axes) {
-		if len(f.Axes) > 1 && !pinned(a) && isUnit(f, a) {
-			dropUnit(f, a)
+	for changed := true; changed; { // of two such dimensions the first is the last one when the last is out
+		changed = false
+		for _, a := range slices.Clone(f.Axes) {
+			if len(f.Axes) > 1 && !pinned(a) && isUnit(f, a) {
+				dropUnit(f, a)
+				changed = true
+			}
 		}
 	}
+	plainPlaces(f)
+	dropLastOnes(f)
+}
+
+// plainPlaces has accesses at sums that are a position, as S * h + r - P is of a window of one place, be at that position, which needs no check where the tensor has as many.
+func plainPlaces(f *ir.Func) {
+	f.Walk(func(op *ir.Op) bool {
+		if op.Tensor == nil || op.Code != lang.OpLoad && op.Code != lang.OpStore {
+			return true
+		}
+		for d, v := range op.Indices() {
+			l, ok := linearIn(v)
+			if !ok || len(l.of) != 1 || l.offset != 0 || len(v.Type.Axes) != 1 || l.of[v.Type.Axes[0]] != 1 {
+				continue
+			}
+			a := v.Type.Axes[0]
+			op.Args[d] = indexIn(v, a)
+			if op.Checked[d] && a.Ranges == nil && a.Lo == 0 && (sameDim(a.Dim, op.Tensor.Shape[d]) || a.Kind == ir.Whole && op.Tensor.Shape[d].Known() && a.Len <= op.Tensor.Shape[d].Value) {
+				op.Checked = slices.Clone(op.Checked)
+				op.Checked[d] = false
+			}
+		}
+		if op.Code == lang.OpLoad && !slices.Contains(op.Checked, true) {
+			op.Args = op.Args[:len(op.Tensor.Shape)]
+		}
+		return true
+	})
+}
+
+// indexIn is the position along an axis of which a sum is made.
+func indexIn(v *ir.Value, a *ir.Axis) *ir.Value {
+	for v.Def.Code != lang.OpIndex {
+		v = v.Def.Args[slices.IndexFunc(v.Def.Args, func(x *ir.Value) bool { return x.Type.Has(a) })]
+	}
+	return v
+}
+
+// dropLastOnes takes last dimensions of one element, of which all accesses name the first, out of tensors.
+func dropLastOnes(f *ir.Func) {
+	for _, t := range f.Tensors {
+		for len(t.Shape) > 1 && t.Strides == nil && !t.Scratch && t.Shape[len(t.Shape)-1].Value == 1 && firstAlone(f, t) {
+			last := len(t.Shape) - 1
+			f.Walk(func(op *ir.Op) bool {
+				if op.Tensor == t {
+					op.Args = slices.Concat(op.Args[:last], op.Args[last+1:])
+					op.Checked = slices.Clone(op.Checked[:last])
+				}
+				return true
+			})
+			t.Shape = t.Shape[:last]
+		}
+	}
+}
+
+// firstAlone reports a tensor of which all accesses are loads and stores of the first element of the last dimension.
+func firstAlone(f *ir.Func, t *ir.Tensor) bool {
+	only := true
+	f.Walk(func(op *ir.Op) bool {
+		if op.Tensor == t {
+			n, known := ir.KnownInt(op.Indices()[len(t.Shape)-1])
+			only = only && known && n == 0 && !op.Checked[len(t.Shape)-1] && (op.Code == lang.OpLoad || op.Code == lang.OpStore)
+		}
+		return only
+	})
+	return only
 }
 
 // isUnit reports an axis of one position that nothing but reductions tells from none.

@@ -98,7 +98,7 @@ func cutAsked(s *spec.Spec) int64 {
 func mayNotCut(s *spec.Spec) bool {
 	asked := cutAsked(s)
 	_, shared := s.Pins["split"]
-	return asked == cutNever || shared || len(s.Fused) > 0 || s.Cut != nil || asked != cutAlways && (len(s.Pins) > 0 || s.Vary != nil || s.Debug || s.Deterministic)
+	return asked == cutNever || shared || s.Cut != nil || asked != cutAlways && (len(s.Pins) > 0 || s.Vary != nil || s.Debug || s.Deterministic)
 }
 
 // Halves are the two launches of a kernel that is cut, and the tensor between them.
@@ -117,7 +117,7 @@ func Cut(s *spec.Spec, t target.Machine) (*Halves, error) {
 		return nil, nil
 	}
 	f, dims := builtOf(s, t, reduced)
-	if f == nil {
+	if f == nil || len(s.Fused) > 0 && len(dims.Strides)+len(dims.Views) > 0 { // whose places are those among the operands of the whole
 		return nil, nil
 	}
 	h := pass.Halve(f, t.SMs, func(d *ir.Dim) int64 {
@@ -180,7 +180,7 @@ func Cut(s *spec.Spec, t target.Machine) (*Halves, error) {
 
 // halvesOf are the two launches that one becomes; nil where it stays one.
 func (b *Bound) halvesOf(c Call, env *compile.Compiler, guard int64) ([]Call, error) {
-	s, inputs := c.Spec, len(c.Spec.Kernel.Params)
+	s := c.Spec
 	h, err := Cut(s, env.Device.Target())
 	if h == nil || err != nil || h.Judged && !pays(env, h.Rereads, s, h.Front, h.Behind) {
 		return nil, err
@@ -188,14 +188,23 @@ func (b *Bound) halvesOf(c Call, env *compile.Compiler, guard int64) ([]Call, er
 	bytes := (h.DType.Bytes(tensor.Elements(h.Shape)) + guard + tempAlign - 1) / tempAlign * tempAlign
 	between := View{Slot: Slot{Temp: true, Index: len(b.Temps)}, DType: h.DType, Shape: h.Shape, Strides: tensor.Contiguous(h.Shape)}
 	b.Temps = append(b.Temps, Temp{Size: bytes})
-	read := append(slices.Clone(c.Tensors[:inputs]), between)
-	front := Call{Spec: h.Front, Tensors: read, Scalars: c.Scalars, At: c.At}
-	behind := Call{Spec: h.Behind, Tensors: append(slices.Clone(read), c.Tensors[inputs:]...), Scalars: c.Scalars, At: c.At}
-	for _, i := range c.Fills {
-		if i >= inputs {
-			i++
+	var read, stored []View
+	var fills []int // places among what is stored
+	for i, o := range s.Operands() {
+		if o.IsOutput() {
+			if slices.Contains(c.Fills, i) {
+				fills = append(fills, len(stored))
+			}
+			stored = append(stored, c.Tensors[i])
+		} else {
+			read = append(read, c.Tensors[i])
 		}
-		behind.Fills = append(behind.Fills, i)
+	}
+	read = append(read, between)
+	front := Call{Spec: h.Front, Tensors: read, Scalars: c.Scalars, At: c.At}
+	behind := Call{Spec: h.Behind, Tensors: slices.Concat(read, stored), Scalars: c.Scalars, At: c.At}
+	for _, i := range fills {
+		behind.Fills = append(behind.Fills, len(read)+i)
 	}
 	return []Call{front, behind}, nil
 }

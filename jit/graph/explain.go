@@ -137,7 +137,19 @@ func (p *predictor) kind(s *spec.Spec) (Kind, error) {
 	if k.Time, err = p.time(s); err != nil {
 		return k, err
 	}
-	for _, one := range kernels(s) {
+	whole := s
+	if s.Cut != nil { // the second half saves what the whole would
+		if k.Separate = k.Time; !s.Cut.Behind || len(s.Cut.Of.Fused) == 0 {
+			return k, nil
+		}
+		whole = s.Cut.Of
+		seconds, err := p.time(whole)
+		if err != nil {
+			return k, err
+		}
+		k.Separate -= seconds
+	}
+	for _, one := range kernels(whole) {
 		seconds, err := p.time(one)
 		if err != nil {
 			return k, err
@@ -160,6 +172,13 @@ func kernels(s *spec.Spec) []*spec.Spec {
 
 // saved is how many bytes the kernels of a launch do not write and read, of what they would with a launch each.
 func saved(s *spec.Spec) int64 {
+	switch {
+	case s.Cut == nil:
+	case s.Cut.Behind: // the first has the same kernels
+		return saved(s.Cut.Of)
+	default:
+		return 0
+	}
 	n := int64(0)
 	before := *s
 	for i := range s.Fused {

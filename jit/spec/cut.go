@@ -1,6 +1,10 @@
 package spec
 
-import "slices"
+import (
+	"slices"
+
+	"tilec/lang"
+)
 
 // Cut says that a launch is one of two that a kernel is cut in, with a tensor between them; see pass.Halves. The launch's Kernel is that of Of, but
 // that the first has the tensor as its only output, and the second as its last input.
@@ -27,3 +31,24 @@ func (s *Spec) Whole() *Spec {
 	}
 	return &w
 }
+
+// operandsOfHalf are those of a half of a kernel that others are fused into: what the whole reads, the tensor between the halves, and, of the second, what the whole stores.
+func (s *Spec) operandsOfHalf() []Operand {
+	var read, stored []Operand
+	for _, o := range s.Whole().Operands() {
+		if o.IsOutput() {
+			stored = append(stored, o)
+		} else {
+			read = append(read, o)
+		}
+	}
+	inputs := len(s.Cut.Of.Kernel.Params)
+	between := Operand{Param: Params(s.Kernel)[inputs], Layout: &s.Layouts[inputs], Of: s}
+	if !s.Cut.Behind {
+		return append(read, between)
+	}
+	return append(append(read, between), stored...)
+}
+
+// IsOutput reports a tensor that a launch stores.
+func (o *Operand) IsOutput() bool { return o.IsTensor && o.Mode == lang.Out }

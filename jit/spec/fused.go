@@ -324,6 +324,9 @@ func (o *Operand) Held() lang.DType {
 // Operands are what a launch passes: the parameters of the kernel, and of those that are fused into it, without the tensors
 // that are no longer in memory.
 func (s *Spec) Operands() []Operand {
+	if s.Cut != nil && len(s.Cut.Of.Fused) > 0 {
+		return s.operandsOfHalf()
+	}
 	var all []Operand
 	for i, p := range Params(s.Kernel) {
 		all = append(all, Operand{Param: p, Layout: &s.Layouts[i], Of: s})
@@ -383,6 +386,9 @@ func (s *Spec) Name() string {
 // Kernels is how many kernels a launch computes.
 func (s *Spec) Kernels() int {
 	n := 1
+	if s.Cut != nil && !s.Cut.Behind { // the second launch has the same
+		return n
+	}
 	for i := range s.Fused {
 		n += s.Fused[i].Spec.Kernels()
 	}

@@ -331,6 +331,9 @@ func (s *Spec) Key() Key {
 // Fills are the outputs that a launch of the kernel fills first: of packed types all, since elements are stored beside others, and
 // the last may have none beside it. Of the parts of a formula, the first that stores an output does.
 func (s *Spec) Fills() []string {
+	if s.Cut != nil && !s.Cut.Behind {
+		return nil // the tensor between has all its elements stored
+	}
 	var names []string
 	for _, p := range s.Kernel.Outputs {
 		if (p.Fill || p.DType.Resolve(s.Types).Packed()) && !s.filled[p.Name] {
