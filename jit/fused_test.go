@@ -35,6 +35,15 @@ kernel rms<T: float>(x: T[M, N], g: T[N]) -> y: T[M, N]
     y[i, j] = (v * rsqrt(mean(v * v, over j) + 1e-5) * g[j] as f32) as T
 }
 
+kernel weights<T: float>(x: T[M, N]) -> y: T[M, N] {
+    let e = exp(x[i, j] as f32 - max(x[i, j], over j) as f32)
+    y[i, j] = (e / sum(e, over j)) as T
+}
+
+kernel scores<T: float>(q: T[M, K], k: T[N, K]) -> y: T[M, N] {
+    y[i, j] = (sum(q[i, d] * k[j, d], over d) / 4) as T
+}
+
 kernel batch<T: float>(x: T[B, C, P], g: T[C]) -> y: T[B, C, P]
     grid c in C by BC
 {
@@ -199,6 +208,10 @@ func TestFusedGraphs(t *testing.T) {
 			[][3]int64{{3, 5, 7}}, []lang.DType{lang.F32}, true},
 		{"windows and an activation", "(x: T[M, 2 * N, 2 * K]) -> y: T[M, N, K] { y = relu(pooled(x)) }", 1,
 			[][3]int64{{3, 5, 7}}, []lang.DType{lang.F32, lang.BF16}, true},
+		{"what a formula names twice", "(x: T[M, N], z: T[M, N]) -> y: T[M, N] { y = weights(x * z) }", 1,
+			[][3]int64{{5, 33}, {70, 300}}, []lang.DType{lang.F32, lang.BF16}, true},
+		{"attention of three kernels", "(q: T[M, K], k: T[N, K], v: T[N, K]) -> y: T[M, K] { y = linear(weights(scores(q, k)), v) }", 1,
+			[][3]int64{{64, 128, 32}, {70, 40, 24}}, []lang.DType{lang.F32, lang.BF16}, true},
 		{"an activation and a sum behind a product", "(x: T[M, K], w: T[K, N], r: T[M, N]) -> y: T[M, N] { y = relu(linear(x, w)) + r }", 1,
 			[][3]int64{{17, 19, 33}, {64, 64, 32}, {1, 5, 7}}, []lang.DType{lang.F32, lang.BF16, lang.F16}, true},
 		{"two products of the same rows", "(x: T[M, K], w: T[K, N], v: T[K, N]) -> y: T[M, N] { y = relu(linear(x, w)) * linear(x, v) }", 1,

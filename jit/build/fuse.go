@@ -277,6 +277,7 @@ func (j *joining) source() {
 	if len(stores) > 0 || len(loads) == 0 {
 		unfit("%s does not only read %s", j.f.Name, j.into.Name)
 	}
+	loads = oneOfEach(j.f, loads)
 	walks := slices.ContainsFunc(j.part.Axes, func(a *ir.Axis) bool { return a.Kind == ir.Loop || a.Kind == ir.Whole && !addedUp(j.part, a) })
 	if walks && len(loads) > 1 && !j.multiplied(loads) {
 		unfit("%s reads %s in several places", j.f.Name, j.into.Name)
@@ -296,6 +297,27 @@ func (j *joining) source() {
 			return j.covering(j.computed(store, axes, positions, plain), load.Result().Type.Axes)
 		})
 	}
+}
+
+// oneOfEach has a kernel load once, of loads of a tensor that is only read, what it loads twice among its statements, as x[i, j] where a formula names it twice. It gives the loads that are left.
+func oneOfEach(f *ir.Func, loads []*ir.Op) (left []*ir.Op) {
+	same := func(a, b *ir.Op) bool {
+		return slices.Equal(a.Checked, b.Checked) && slices.EqualFunc(a.Args, b.Args, func(v, w *ir.Value) bool {
+			return v == w || along(v) != nil && along(v) == along(w)
+		})
+	}
+	for _, load := range loads {
+		n := slices.IndexFunc(left, func(o *ir.Op) bool {
+			return same(o, load) && slices.Contains(f.Body.Ops, o)
+		})
+		if n < 0 {
+			left = append(left, load)
+			continue
+		}
+		f.Body.Ops = slices.DeleteFunc(f.Body.Ops, func(op *ir.Op) bool { return op == load })
+		f.Body.Replace(map[*ir.Value]*ir.Value{load.Result(): left[n].Result()})
+	}
+	return left
 }
 
 // multiplied reports loads that are factors of products and nothing else, of a source without loops: several products of the same rows go through

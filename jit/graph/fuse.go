@@ -394,6 +394,9 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 	operations, reductions := workOf(part, func(a *ir.Axis) int64 { return positionsOf(a, partDims, fusion.Spec) })
 	operations /= stored
 	reduces := reductions > 0 && !r.classOf(fusion.Spec).multiplies // each element of a product has its own
+	if c := r.classOf(fusion.Spec); r.target.IsGPU() && c.multiplies && c.reduces && r.isFactor(f, into) {
+		return nil // attention, if it is one launch: predictions say
+	}
 	var failed error
 	walkLoops(f.Body, nil, func(op *ir.Op, loops []*ir.Axis) {
 		if op.Code != lang.OpLoad || op.Tensor != into || failed != nil {
@@ -467,6 +470,18 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		}
 	})
 	return failed
+}
+
+// isFactor reports a tensor of which all loads are factors of products.
+func (r *rewriter) isFactor(f *ir.Func, t *ir.Tensor) bool {
+	all := true
+	walkLoops(f.Body, nil, func(op *ir.Op, _ []*ir.Axis) {
+		if op.Code == lang.OpLoad && op.Tensor == t {
+			_, product := factorOf(f, op)
+			all = all && product
+		}
+	})
+	return all
 }
 
 // slower decides by prediction that two launches are faster than the one of both, where the first multiplies, or reduces for what does not: the second says in what order the first computes its elements then, and how often.
