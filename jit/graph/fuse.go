@@ -394,6 +394,9 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 	operations, reductions := workOf(part, func(a *ir.Axis) int64 { return positionsOf(a, partDims, fusion.Spec) })
 	operations /= stored
 	reduces := reductions > 0 && !r.classOf(fusion.Spec).multiplies // each element of a product has its own
+	if c := r.classOf(fusion.Spec); r.target.IsGPU() && c.multiplies && keptFrom(f, into) > rowOfProduct {
+		return errSlower // a planner says that too, after a long search
+	}
 	if c := r.classOf(fusion.Spec); r.target.IsGPU() && c.multiplies && c.reduces && r.isFactor(f, into) {
 		return nil // attention, if it is one launch: predictions say
 	}
@@ -470,6 +473,26 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		}
 	})
 	return failed
+}
+
+// rowOfProduct is how many bytes of a row or a channel of a product blocks have room for at most between the passes of a kernel: a tensor core gives eight columns at least, and a cluster has a megabyte of registers.
+const rowOfProduct = 128 << 10
+
+// keptFrom is how many bytes of a tensor a kernel goes through again behind a reduction of them: those of a row of a norm, and of a batch norm those of a channel in all images.
+func keptFrom(f *ir.Func, t *ir.Tensor) (most float64) {
+	f.Walk(func(op *ir.Op) bool {
+		if op.Code == lang.OpStore {
+			bytes := float64(t.DType.Bits()) / 8
+			for _, a := range op.AccessAxes() {
+				if a.Kind == ir.Whole {
+					bytes *= float64(a.Len)
+				}
+			}
+			most = max(most, bytes)
+		}
+		return true
+	})
+	return most
 }
 
 // isFactor reports a tensor of which all loads are factors of products.

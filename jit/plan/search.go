@@ -151,14 +151,26 @@ func (s *search) tapsApart(ks []knob) {
 		return
 	}
 	before := *s
-	var nearest []int64
-	var least rank
-	each(thin(s.tapByTap(ks)), make([]int64, len(s.f.Axes)), func(extent []int64) {
-		if r := s.visit(extent); nearest == nil || r.before(least) {
-			nearest, least = slices.Clone(extent), r
+	// Steps as large as those that there are, of more channels in place of places.
+	from, places := slices.Clone(s.best.c.extent), int64(1)
+	for _, k := range ks {
+		if i := k.axes[0]; s.contracted[i] && s.f.Axes[i].Few() {
+			places *= from[i]
+			k.set(from, 1)
 		}
-	})
-	s.descend(ks, nearest, least)
+	}
+	for _, k := range ks {
+		if i := k.axes[0]; s.contracted[i] && !s.f.Axes[i].Few() {
+			want := from[i] * places
+			for _, v := range k.values {
+				if v <= want {
+					k.set(from, v)
+				}
+			}
+			break
+		}
+	}
+	s.descend(ks, from, s.visit(from))
 	if s.best.e.time > float64(before.best.e.time*worthTwo) {
 		*s = before // what is a hair faster is no choice
 	}
