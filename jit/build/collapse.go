@@ -223,7 +223,9 @@ func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis, inner bool
 }
 
 // sameDim reports two dimensions of one size in all launches.
-func sameDim(a, b *ir.Dim) bool { return a == b || a != nil && b != nil && a.Known() && a.Value == b.Value }
+func sameDim(a, b *ir.Dim) bool {
+	return a == b || a != nil && b != nil && a.Known() && a.Value == b.Value
+}
 
 // smallDivisor divides the product of two numbers. Where that is large, it is a power of two, so that products of divisors stay small.
 func smallDivisor(x, y int64) int64 {

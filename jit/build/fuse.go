@@ -29,6 +29,10 @@ type Unfit struct{ Why string }
 // Error is the reason.
 func (u *Unfit) Error() string { return u.Why }
 
+// unfit ends a fusion, and says why it cannot be.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func unfit(format string, args ...any) { panic(&Unfit{fmt.Sprintf(format, args...)}) }
 
 // fuse joins the kernels that are fused into a specialisation with its IR, in order.

@@ -64,6 +64,10 @@ type Problem struct {
 // Error is the problem in words.
 func (p *Problem) Error() string { return string(p.Kind) + ": " + p.Text }
 
+// problem is one of a kind, in words.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func problem(k Kind, format string, args ...any) *Problem {
 	return &Problem{k, fmt.Sprintf(format, args...)}
 }

@@ -111,6 +111,9 @@ func (m *machine) make(t ir.Type) *tile {
 }
 
 // steps gives how far apart in t the neighbours along each axis are; 0 along those that t lacks.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (t *tile) steps(axes []*ir.Axis) []int {
 	out := make([]int, len(axes))
 	for i, a := range axes {

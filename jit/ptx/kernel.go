@@ -131,6 +131,10 @@ func (k *kernel) newScope() *scope {
 	}
 }
 
+// pop ends what push began.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (k *kernel) pop() {
 	k.arena.Top = k.scope.mark
 	k.scope = k.scope.parent
