@@ -497,6 +497,9 @@ func (c at) gpu() (*estimate, *violation) {
 	if wide && c.awaits(resident) {
 		busy *= awaitedProducts
 	}
+	if !wide && c.chainsF32 {
+		busy *= chainedProducts
+	}
 	e.latency = c.latency(e, resident, busy) + uncovered(rows, ops/(full*t.Lanes*t.Clock), warps)
 	if c.takesTurns() {
 		e.latency = c.turns(e, busy)

@@ -63,6 +63,8 @@ type model struct {
 	rowsHeld int64
 	// softmax: a loop with products is an online softmax.
 	softmax bool
+	// chainsF32 says that it has products of f32 by the matrix unit, and takes what one gives for another, or reduces it.
+	chainsF32 bool
 	// roles are those of the operands of products, as block.WgmmaRoles gives them.
 	roles map[*ir.Op]block.Roles
 	// ranged are the loops over ranges that are read from memory (see ranges.go).
@@ -194,7 +196,7 @@ func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	})
 	m.uses()
 	m.gather(f.Body, nil, nil)
-	m.softmax = m.isSoftmax()
+	m.softmax, m.chainsF32 = m.isSoftmax(), m.chainsProducts()
 	m.findRanges()
 	m.findStencils()
 	m.findRuns()

@@ -143,8 +143,10 @@ func (c at) resultBytes() int64 {
 // operandBytes is what an operand takes, and how many times over.
 func (c at) operandBytes(o operand) (each, stages int64) {
 	staged := o.inLoop
-	for _, i := range o.over {
-		staged = staged || c.streamed(i)
+	if loaded := o.value.Def != nil && o.value.Def.Code == lang.OpLoad; loaded {
+		for _, i := range slices.Concat(o.over, o.axes) {
+			staged = staged || c.streamed(i)
+		}
 	}
 	stages = 1
 	if staged {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/lang"
 )
 
 // This file has what loops of an online softmax take that other products do not: each step multiplies, computes weights of what it has, and
@@ -66,5 +67,40 @@ func (c at) rowsForWarpgroups() bool {
 		}
 		rows, _ := c.sides(s.op)
 		return rows >= wgmmaRows
+	})
+}
+
+// chainedProducts is by how much products of f32 take longer that are no multiplication of warpgroups, where another takes what they give, or a reduction (an H200, f32, in graphs, counted by ncu, as a
+// factor of what is predicted without this: scores, a mask and a softmax of 128 x 8 x 512 rows of 96 channels 2.8, attention of them 3.4, scores, a mask, relu and values of 16 x 12 x 1,024 rows of 64 2.2).
+// Eight warps, as many as registers allow, go from one to the other in step.
+const chainedProducts = 2.2
+
+// chainsProducts reports such products.
+func (m *model) chainsProducts() bool {
+	if !m.target.IsGPU() {
+		return false
+	}
+	made := map[*ir.Value]bool{}
+	var ofProduct func(v *ir.Value) bool
+	ofProduct = func(v *ir.Value) bool {
+		if known, ok := made[v]; ok || v.Def == nil {
+			return known
+		}
+		made[v] = false
+		is := isContraction(v.Def) && v.Def.Args[0].Type.DType == lang.F32 && v.Def.Precision != "ieee"
+		for _, x := range v.Def.Args {
+			is = is || v.Def.Code.Row().Elementwise && ofProduct(x)
+		}
+		made[v] = is
+		return is
+	}
+	return slices.ContainsFunc(m.ops, func(s step) bool {
+		switch {
+		case isContraction(s.op):
+			return ofProduct(s.op.Args[0]) || ofProduct(s.op.Args[1])
+		case isReduction(s.op):
+			return slices.ContainsFunc(s.op.Args, ofProduct)
+		}
+		return false
 	})
 }
