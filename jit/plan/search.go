@@ -103,6 +103,7 @@ func (s *search) over(ks []knob) {
 			s.descend(ks, at, s.visit(at))
 		}
 	}
+	s.sure(ks)
 	for _, k := range ks { // blocks that go through windows row by row have more positions of the other axes, which takes several steps to find
 		if i := k.axes[0]; s.rowsOfWindows(i) && len(k.values) > 1 && s.best.c.extent[i] == s.size[i] {
 			at := slices.Clone(s.best.c.extent)
@@ -174,6 +175,56 @@ func (s *search) tapsApart(ks []knob) {
 	if s.best.e.time > float64(before.best.e.time*worthTwo) {
 		*s = before // what is a hair faster is no choice
 	}
+}
+
+const (
+	// mostUnsure is up to how many positions of a dimension a plan is for as few as half of them (spec.Class).
+	mostUnsure = 16
+	// asFast is by how much longer a plan may take that is as fast for all that are as many.
+	asFast = 1.005
+)
+
+// sure has blocks of products not have more positions of a dimension than are known to be there, where those of other dimensions are as fast: a plan for up to 16 images is one for 10 too, of which
+// blocks of 8 have 16.
+func (s *search) sure(ks []knob) {
+	if !s.contracts || s.best.e == nil {
+		return
+	}
+	for _, k := range ks {
+		i := k.axes[0]
+		a, n := s.f.Axes[i], s.best.c.extent[i]
+		if a.Kind != ir.Grid || a.Dim == nil || a.Dim.Known() || s.size[i] > mostUnsure || a.Dim.Multiple()%n == 0 {
+			continue
+		}
+		fewer := n
+		for a.Dim.Multiple()%fewer != 0 {
+			fewer /= 2
+		}
+		found := false
+		for _, o := range ks {
+			for _, p := range ks {
+				for part := n / fewer; part > 1 && !found; part /= 2 { // of the other positions, so many times those along one, and the rest along another
+					at, rest := slices.Clone(s.best.c.extent), n/fewer/part
+					if !s.grows(at, i, o, part) || rest > 1 && (o.axes[0] == p.axes[0] || !s.grows(at, i, p, rest)) {
+						continue
+					}
+					k.set(at, fewer)
+					other := *s
+					other.best = scored{}
+					if other.visit(at); other.best.e != nil && other.best.e.time <= float64(s.best.e.time*asFast) {
+						s.best, found = other.best, true
+					}
+				}
+			}
+		}
+	}
+}
+
+// grows has blocks have so many times as many positions along another axis of the grid that an operand has with axis i; false where they cannot.
+func (s *search) grows(at []int64, i int, k knob, times int64) bool {
+	j := k.axes[0]
+	at[j] *= times
+	return j != i && s.f.Axes[j].Kind == ir.Grid && s.oneOperand(i, j) && slices.Contains(k.values, at[j])
 }
 
 // descend changes one knob after the other to the value that ranks first, until none does better; then two at once, one to the next value
