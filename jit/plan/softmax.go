@@ -75,32 +75,33 @@ func (c at) rowsForWarpgroups() bool {
 // Eight warps, as many as registers allow, go from one to the other in step.
 const chainedProducts = 2.2
 
-// chainsProducts reports such products.
+// chainsProducts reports such products, of rows along one axis: of images they are laid out anew and multiplied by warpgroups, which predictions of what lies as it does would not know.
 func (m *model) chainsProducts() bool {
-	if !m.target.IsGPU() {
+	if !m.target.IsGPU() || m.manyMatrixAxes() {
 		return false
 	}
-	made := map[*ir.Value]bool{}
-	var ofProduct func(v *ir.Value) bool
-	ofProduct = func(v *ir.Value) bool {
-		if known, ok := made[v]; ok || v.Def == nil {
-			return known
+	made, reduced := map[*ir.Value]bool{}, map[*ir.Value]bool{}
+	for _, s := range m.ops { // in order, but for what loops carry
+		op := s.op
+		any := func(of map[*ir.Value]bool) bool {
+			return slices.ContainsFunc(op.Args, func(v *ir.Value) bool { return of[v] })
 		}
-		made[v] = false
-		is := isContraction(v.Def) && v.Def.Args[0].Type.DType == lang.F32 && v.Def.Precision != "ieee"
-		for _, x := range v.Def.Args {
-			is = is || v.Def.Code.Row().Elementwise && ofProduct(x)
-		}
-		made[v] = is
-		return is
-	}
-	return slices.ContainsFunc(m.ops, func(s step) bool {
 		switch {
-		case isContraction(s.op):
-			return ofProduct(s.op.Args[0]) || ofProduct(s.op.Args[1])
-		case isReduction(s.op):
-			return slices.ContainsFunc(s.op.Args, ofProduct)
+		case isContraction(op):
+			if any(made) {
+				return true
+			}
+			made[op.Result()] = op.Args[0].Type.DType == lang.F32 && op.Precision != "ieee"
+		case isReduction(op):
+			for _, v := range op.Results {
+				reduced[v] = any(made)
+			}
+		case op.Code.Row().Elementwise:
+			if any(made) && any(reduced) { // a row is gone through again
+				return true
+			}
+			made[op.Result()], reduced[op.Result()] = any(made), any(reduced)
 		}
-		return false
-	})
+	}
+	return false
 }
