@@ -78,6 +78,9 @@ func clampedOf(v *ir.Value, d *ir.Dim) *Clamped {
 }
 
 // Access reads the structure of a load or a store.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (p *Program) Access(op *ir.Op) []DimAccess { return AccessOf(op) }
 
 // AccessOf reads the structure of a load or a store.

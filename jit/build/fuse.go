@@ -212,6 +212,9 @@ func (j *joining) suits(dims, partDims *spec.LaunchDims) {
 }
 
 // along is the axis whose positions a value is, each once: all positions of a tile's axis, or the position of a scalar one.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func along(v *ir.Value) *ir.Axis {
 	if op := v.Def; op != nil && (op.Code == lang.OpIndex || op.Code == lang.OpStart && op.Axis.Scalar) {
 		return op.Axis

@@ -467,6 +467,9 @@ func (f *Func) Tensor(name string) *Tensor {
 }
 
 // NewValue makes a value with a fresh ID.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (f *Func) NewValue(t Type, def *Op) *Value {
 	v := &Value{ID: f.nextID, Type: t, Def: def}
 	f.nextID++

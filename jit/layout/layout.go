@@ -59,6 +59,9 @@ func (l Layout) Equal(m Layout) bool {
 }
 
 // Regs is the number of registers a thread holds.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (l Layout) Regs() int { return Product(l.Reg) }
 
 // Warps is the number of warps.
