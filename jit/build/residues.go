@@ -258,12 +258,10 @@ func (r *residues) sumOfTaps() *ir.Value {
 	return r.loopOfTaps([]*ir.Value{r.zero()}, func(int) {})[0]
 }
 
-// zero is what a sum begins with. Its axes are in the order in which the kernel has them, not in that of the condition: the last of them are neighbours in what products make.
+// zero is what a sum begins with.
 func (r *residues) zero() *ir.Value {
 	result := r.sum.Result().Type
-	axes := slices.Clone(result.Axes)
-	slices.SortFunc(axes, func(a, b *ir.Axis) int { return slices.Index(r.Func.Axes, a) - slices.Index(r.Func.Axes, b) })
-	return r.Broadcast(r.Const(result.DType, ir.Const{}), axes)
+	return r.Broadcast(r.Const(result.DType, ir.Const{}), result.Axes)
 }
 
 // loopOfTaps adds terms of the residues' taps to sums, each those of what choose gives the moves for it.

@@ -509,19 +509,43 @@ func (r *rewriter) isFactor(f *ir.Func, t *ir.Tensor) bool {
 
 // slower decides by prediction that two launches are faster than the one of both, where the first multiplies, or reduces for what does not: the second says in what order the first computes its elements then, and how often.
 func (r *rewriter) slower(both, into, other *spec.Spec) bool {
-	one, err := r.env.Predicted(both)
+	one, err := r.foreseen(both)
 	if err != nil {
 		return true
 	}
 	second := r.target.LaunchInProgram() - r.target.Launch
 	for _, s := range []*spec.Spec{into, other} {
-		n, err := r.env.Predicted(s)
+		n, err := r.foreseen(s)
 		if err != nil {
 			return false
 		}
-		second += n.Seconds
+		second += n
 	}
-	return second < one.Seconds
+	return second < one
+}
+
+// foreseen is how many seconds a launch is predicted to take, with its operands laid out anew where it is faster so.
+func (r *rewriter) foreseen(s *spec.Spec) (float64, error) {
+	n, err := r.env.Predicted(s)
+	if err != nil {
+		return 0, err
+	}
+	if !r.classOf(s).multiplies {
+		return n.Seconds, nil
+	}
+	launches, _, err := Relaid(s, r.target)
+	if err != nil || len(launches) == 0 {
+		return n.Seconds, err
+	}
+	time := float64(float64(len(launches)-1) * (r.target.LaunchInProgram() - r.target.Launch))
+	for _, s := range launches {
+		n, err := r.env.Predicted(s)
+		if err != nil {
+			return 0, err
+		}
+		time += n.Seconds
+	}
+	return min(n.Seconds, time), nil
 }
 
 // wanted reports an axis that a load has at the last of its dimensions alone: along it a source that reduces computes nothing of its own.

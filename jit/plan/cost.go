@@ -513,7 +513,6 @@ func (c at) gpu() (*estimate, *violation) {
 	if wide && c.warps == teamWarps && (c.functionsOfImages() || c.outOfStep()) { // so that eight warps are taken, which are held for equal otherwise
 		e.latency += e.issue
 	}
-	e.latency += c.shortRuns()
 	e.latency += c.slowerSoftmax(ceilDiv(e.blocks, sms), e.perSM, busy)
 	e.shorter = c.shorter(e, busy)
 	e.time = busy + e.latency + e.launch

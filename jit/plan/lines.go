@@ -66,33 +66,12 @@ func (c at) torn(op *ir.Op, run float64) float64 {
 	if run == 0 {
 		return 0
 	}
-	i, each, _ := c.alongRow(op)
-	size, sector := float64(each*int64(op.Tensor.DType.Bits()))/8, c.target.SectorBytes
+	i := c.place[innermost(op).Type.Axes[0]]
+	size, sector := float64(op.Tensor.DType.Bits())/8, c.target.SectorBytes
 	if math.Mod(run, sector) == 0 && math.Mod(float64(c.size[i])*size, sector) == 0 {
 		return 0
 	}
 	return 2 * sector / max(run, sector)
-}
-
-// runOpening is what the L2 takes longer for results of several residues whose runs are half as long, up to a page of memory, as a part of the main memory's time for them (an H200, transposed convolutions
-// of f32 in steps of 2: 3x3 to 32 x 64 x 256 x 256 by 1 x 128 places 335 us, by 2 x 64 366; 4x4 to 8 x 64 x 513 x 513 by 4 x 32 560, by 8 x 16 578).
-const runOpening = 0.2
-
-// shortRuns is that time, in seconds.
-func (c at) shortRuns() float64 {
-	time := 0.0
-	for _, s := range c.ops {
-		if s.op.Code != lang.OpStore {
-			continue
-		}
-		if _, each, ok := c.alongRow(s.op); ok && each > 1 {
-			if run := c.linePart(s.op) * lineBytes; 0 < run && run < pageBytes {
-				bytes := float64(c.blocks()*c.count(tile{axes: s.axes}, false)) * float64(s.op.Tensor.DType.Bits()) / 8
-				time += float64(runOpening*math.Log2(pageBytes/run)) * bytes / c.target.DRAM
-			}
-		}
-	}
-	return time
 }
 
 // tears reports an axis along which the best plan of products has runs of a result that tear sectors.
@@ -102,12 +81,11 @@ func (s *search) tears(i int) bool {
 	}
 	c := at{s.model, s.best.c}
 	return slices.ContainsFunc(s.ops, func(o step) bool {
-		if !s.results[o.op] {
-			return false
+		run := 0.0
+		if s.results[o.op] {
+			run = c.linePart(o.op) * lineBytes
 		}
-		run := c.linePart(o.op) * lineBytes
-		along, each, ok := c.alongRow(o.op)
-		return ok && along == i && run > 0 && (c.torn(o.op, run) > 0 || each > 1)
+		return run > 0 && s.place[innermost(o.op).Type.Axes[0]] == i && c.torn(o.op, run) > 0
 	})
 }
 
@@ -163,28 +141,15 @@ func (c at) linePart(op *ir.Op) float64 {
 		}
 		return c.runLength(g) * float64(op.Tensor.DType.Bits()) / 8 / lineBytes
 	}
-	i, each, ok := c.alongRow(op)
-	if !ok || c.f.Axes[i].Kind != ir.Grid || c.size[i] <= c.extent[i] {
+	v := innermost(op)
+	if v == nil || len(v.Type.Axes) != 1 || gathered(op) {
 		return 0
 	}
-	return float64(c.extent[i]*each) * float64(op.Tensor.DType.Bits()) / 8 / lineBytes
-}
-
-// alongRow is the axis along which an access goes through neighbours in memory, and how many of them each position has: 2 of residues that a block has together.
-func (m *model) alongRow(op *ir.Op) (axis int, each int64, ok bool) {
-	v := innermost(op)
-	switch {
-	case v == nil || gathered(op):
-	case len(v.Type.Axes) == 1:
-		return m.place[v.Type.Axes[0]], 1, true
-	case len(v.Type.Axes) == 2 && op.Code == lang.OpStore:
-		for i, a := range v.Type.Axes {
-			if other := v.Type.Axes[1-i]; a.Few() && other.Kind == ir.Grid {
-				return m.place[other], a.Len, true
-			}
-		}
+	i := c.place[v.Type.Axes[0]]
+	if c.f.Axes[i].Kind != ir.Grid || c.size[i] <= c.extent[i] {
+		return 0
 	}
-	return 0, 0, false
+	return float64(c.extent[i]) * float64(op.Tensor.DType.Bits()) / 8 / lineBytes
 }
 
 // longColumn is from how many positions on a column is work for many warps.
