@@ -317,7 +317,7 @@ func oneOfEach(f *ir.Func, loads []*ir.Op) (left []*ir.Op) {
 		n := slices.IndexFunc(left, func(o *ir.Op) bool {
 			return same(o, load) && slices.Contains(f.Body.Ops, o)
 		})
-		if n < 0 {
+		if n < 0 || !slices.Contains(f.Body.Ops, load) {
 			left = append(left, load)
 			continue
 		}

@@ -36,7 +36,7 @@ func plainPlaces(f *ir.Func) {
 			}
 			a := v.Type.Axes[0]
 			op.Args[d] = indexIn(v, a)
-			if op.Checked[d] && a.Ranges == nil && a.Lo == 0 && (sameDim(a.Dim, op.Tensor.Shape[d]) || a.Kind == ir.Whole && op.Tensor.Shape[d].Known() && a.Len <= op.Tensor.Shape[d].Value) {
+			if op.Checked[d] && a.Kind != ir.Loop && a.Ranges == nil && a.Lo == 0 && (sameDim(a.Dim, op.Tensor.Shape[d]) || a.Kind == ir.Whole && op.Tensor.Shape[d].Known() && a.Len <= op.Tensor.Shape[d].Value) {
 				op.Checked = slices.Clone(op.Checked)
 				op.Checked[d] = false
 			}
