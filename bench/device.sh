@@ -12,7 +12,7 @@
 # is planned, and leaves pins.json, an array for each line of it, which `tilec bench spaces --add` keeps. JOBS is how many tests run at once (8), and
 # CORRECTNESS_SECONDS when they are cut (420): what had ended by then is told; those whose names match the regular expression SKIP are left out. fuzz runs random programs of every topic,
 # for FUZZ_SECONDS each (20), from SEED on (that of the day), and leaves findings in a folder each. beyond times bench/beyond: sequences, products, images and
-# rows, or the files that BEYOND names, as in BEYOND="serving training", of which a call has time for two (the others are modern, science and vision, and kernelbench and fused, which take a call by themselves; PART=4 gives those of
+# rows, or the files that BEYOND names, as in BEYOND="serving training", of which a call has time for two (the others are modern, science and vision, and kernelbench, fused and networks, which take a call by themselves; PART=4 gives those of
 # fused a fourth of their batches, without which they take two).
 #
 # TOOLS=DIR with DIR/include/cuda.h and DIR/lib builds the driver's conformance
@@ -135,6 +135,7 @@ beyond() {
     done < <(grep -v '^#' "$root/bench/beyond/sizes.txt" | sed 's/: /:/g')
     case ${BEYOND:-} in
         kernelbench) limited 250 python3 bench/beyond/bench_peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt" ;;
+        networks) LIMIT=280 limited 300 python3 bench/beyond/networks_peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt" ;;
         fused) LIMIT=280 limited 300 python3 bench/beyond/fused_peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt" ;;
         '') limited 300 python3 bench/beyond/peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt" ;;
         *) limited 300 python3 bench/beyond/more_peers.py 2>>"$work/beyond.err" | tee "$OUT/beyond-peers.txt" ;;
