@@ -480,11 +480,20 @@ const rowOfProduct = 128 << 10
 
 // keptFrom is how many bytes of a tensor a kernel goes through again behind a reduction of them: those of a row of a norm, and of a batch norm those of a channel in all images.
 func keptFrom(f *ir.Func, t *ir.Tensor) (most float64) {
+	reduced := map[*ir.Axis]bool{}
+	f.Walk(func(op *ir.Op) bool {
+		if op.Code.Row().Group == lang.GroupReduce {
+			for _, a := range op.Over {
+				reduced[a] = true
+			}
+		}
+		return true
+	})
 	f.Walk(func(op *ir.Op) bool {
 		if op.Code == lang.OpStore {
 			bytes := float64(t.DType.Bits()) / 8
 			for _, a := range op.AccessAxes() {
-				if a.Kind == ir.Whole {
+				if reduced[a] {
 					bytes *= float64(a.Len)
 				}
 			}

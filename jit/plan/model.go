@@ -405,6 +405,9 @@ func (m *model) liveness(b *ir.Block, outside []tile) {
 				for _, x := range inner.Ops {
 					eachUse(x, use)
 				}
+				for _, y := range inner.Yield {
+					use(y)
+				}
 			}
 		}
 		if whole {

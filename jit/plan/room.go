@@ -143,7 +143,7 @@ func (c at) resultBytes() int64 {
 // operandBytes is what an operand takes, and how many times over.
 func (c at) operandBytes(o operand) (each, stages int64) {
 	staged := o.inLoop
-	if loaded := o.value.Def != nil && o.value.Def.Code == lang.OpLoad; loaded {
+	if o.value.Def != nil && o.value.Def.Code == lang.OpLoad {
 		for _, i := range slices.Concat(o.over, o.axes) {
 			staged = staged || c.streamed(i)
 		}
