@@ -40,6 +40,13 @@ kernel weights<T: float>(x: T[M, N]) -> y: T[M, N] {
     y[i, j] = (e / sum(e, over j)) as T
 }
 
+kernel off<T: float>(x: T[M, N]) -> y: T[M, N]
+    grid i in M by BM, j in N by BN
+{
+    axis k in N
+    y[i, j] = (x[i, j] as f32 - mean(x[i, k] as f32, over k)) as T
+}
+
 kernel scores<T: float>(q: T[M, K], k: T[N, K]) -> y: T[M, N] {
     y[i, j] = (sum(q[i, d] * k[j, d], over d) / 4) as T
 }
@@ -210,6 +217,8 @@ func TestFusedGraphs(t *testing.T) {
 			[][3]int64{{3, 5, 7}}, []lang.DType{lang.F32, lang.BF16}, true},
 		{"what a formula names twice", "(x: T[M, N], z: T[M, N]) -> y: T[M, N] { y = weights(x * z) }", 1,
 			[][3]int64{{5, 33}, {70, 300}}, []lang.DType{lang.F32, lang.BF16}, true},
+		{"and what it reads along two axes", "(x: T[M, N], z: T[M, N]) -> y: T[M, N] { y = off(x * z) }", 1,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32}, true},
 		{"attention of three kernels", "(q: T[M, K], k: T[N, K], v: T[N, K]) -> y: T[M, K] { y = linear(weights(scores(q, k)), v) }", 1,
 			[][3]int64{{64, 128, 32}, {70, 40, 24}}, []lang.DType{lang.F32, lang.BF16}, true},
 		{"an activation and a sum behind a product", "(x: T[M, K], w: T[K, N], r: T[M, N]) -> y: T[M, N] { y = relu(linear(x, w)) + r }", 1,
