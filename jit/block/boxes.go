@@ -68,7 +68,7 @@ func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
 
 // newBox fits boxes to a tile, element by element of an access's index. Where that may be beyond the tensor, the TMA gives 0 and stores nothing.
 func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.Op, beyond bool) (*Box, bool) {
-	along, ok := boxUnits(tensor, dims, beyond)
+	along, ok := boxUnits(tensor, t.untapped(dims), beyond)
 	if !ok || tensor.Held().Packed() && t.Spans == nil || !t.boxed() || t.BytesOf(int(min(p.startOf(dims[len(dims)-1]), 1<<20)))%chunkBytes != 0 {
 		return nil, false
 	}
@@ -80,21 +80,27 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.
 			}
 		}
 		for _, term := range d.Affine.Terms {
-			if !slices.Contains(t.Axes, term.Axis) {
+			if !slices.Contains(t.Axes, term.Axis) && !slices.Contains(t.Taps, term.Axis) {
 				return nil, false
 			}
 		}
 	}
 	for j, a := range t.Axes {
 		i, ok := along[a]
-		n := t.Extents[j] / t.Span(j)
+		n, held := t.Extents[j]/t.Span(j), int(a.Extent)
+		if tap := t.Tap(j); tap != nil {
+			held += int(tap.Extent) - 1
+			if !ok || dims[i].Affine.coef(tap) != 1 {
+				return nil, false
+			}
+		}
 		if !ok && n == 1 && a.Kind == ir.Whole && a.Len == 1 { // no index follows an axis of one position
 			continue
 		}
 		if j == 0 {
 			n = min(n, b.Map.Swizzle/t.DType.Size())
 		}
-		if !ok || t.Extents[j] != int(a.Extent) || n > mostBox || (j == 0) != (i == len(dims)-1) {
+		if !ok || t.Extents[j] != held || n > mostBox || (j == 0) != (i == len(dims)-1) {
 			return nil, false
 		}
 		b.Map.Order = append(b.Map.Order, i)

@@ -120,7 +120,7 @@ func storedMatrices(home layout.Layout, t *Tile) (rows layout.Layout, turned, ok
 		return true
 	}
 	turned = column != t.Contiguous()
-	if !along(column, pair, home.Lane[0], home.Lane[1]) || next.Axis != column || next.Stride%8 != 0 || next.Size%2 != 0 ||
+	if !along(column, pair, home.Lane[0], home.Lane[1]) || next.Axis == nil || next.Axis == column && next.Stride%8 != 0 || next.Size%2 != 0 ||
 		turned && !along(t.Contiguous(), home.Lane[2:]...) {
 		return rows, false, false
 	}
@@ -138,10 +138,10 @@ func storedMatrices(home layout.Layout, t *Tile) (rows layout.Layout, turned, ok
 	if turned {
 		named = []layout.Digit{pair, home.Lane[0], home.Lane[1]}
 	}
-	rows.Lane = append(append(rows.Lane, named...), other, layout.Digit{Axis: column, Stride: next.Stride, Size: 2})
+	rows.Lane = append(append(rows.Lane, named...), other, layout.Digit{Axis: next.Axis, Stride: next.Stride, Size: 2})
 	rows.Reg = append(rows.Reg, home.Reg[3:]...)
 	if next.Size > 2 {
-		rows.Reg = append(rows.Reg, layout.Digit{Axis: column, Stride: 2 * next.Stride, Size: next.Size / 2})
+		rows.Reg = append(rows.Reg, layout.Digit{Axis: next.Axis, Stride: 2 * next.Stride, Size: next.Size / 2})
 	}
 	rows.Warp = home.Warp
 	return rows, turned, t.Linear(rows)

@@ -102,20 +102,26 @@ func (t *text) tile(x **Tile) {
 func (t *text) shape(x *Tile) {
 	sides := make([]side, len(x.Axes))
 	for i, a := range x.Axes {
-		sides[i] = side{a, x.Extents[i], x.Span(i)}
+		sides[i] = side{a, x.Extents[i], x.Span(i), x.Tap(i)}
 	}
-	spans := false
+	spans, taps := false, false
 	list(t, &sides, func(s *side) {
 		t.axis(&s.axis)
 		number(t, &s.extent)
 		unless(t, "by", &s.span, 1)
-		spans = spans || s.span > 1
+		if t.here("with", s.tap != nil) {
+			t.axis(&s.tap)
+		}
+		spans, taps = spans || s.span > 1, taps || s.tap != nil
 	})
 	if t.reading() {
 		for _, s := range sides {
 			x.Axes, x.Extents = append(x.Axes, s.axis), append(x.Extents, s.extent)
 			if spans {
 				x.Spans = append(x.Spans, s.span)
+			}
+			if taps {
+				x.Taps = append(x.Taps, s.tap)
 			}
 		}
 	}
@@ -132,6 +138,8 @@ type side struct {
 	extent int
 	// span is how many positions have one element.
 	span int
+	// tap is the axis whose positions are added, nil where none are.
+	tap *ir.Axis
 }
 
 // wrong says what no tile of shared memory has.
@@ -458,6 +466,11 @@ func (t *text) product(c *Product, op *ir.Op) {
 		c.Op, c.Wgmma, c.A, c.B = op, by == byWarpgroups, 0, 1
 		if swapped {
 			c.A, c.B = 1, 0
+		}
+		for _, tile := range c.Tiles {
+			if c.Wgmma && tile.Taps != nil {
+				c.Window = tile
+			}
 		}
 		if why := t.whole(c); why != "" {
 			t.r.FailAt(at, "%s", why)

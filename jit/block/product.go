@@ -54,6 +54,8 @@ type Product struct {
 	// aAcross and bAcross: an operand of bytes lies along its rows (or columns) in
 	// shared memory, not along the depth: they are read by columns and taken apart.
 	aAcross, bAcross bool
+	// Window is how an operand lies in shared memory of which steps of the depth have several taps of a window, each of whose elements is there once; nil where they have not.
+	Window *Tile
 	// Tiles are the shapes in which the operands lie in shared memory, where they have to.
 	Tiles [2]*Tile
 }
@@ -488,7 +490,7 @@ func (p *Program) fitsWgmma(c *Product) bool {
 	if p.Wgmma == WgmmaNever || !p.Target.Has(target.Wgmma) || c.MMA.Sum == lang.F64 || c.MMA.Widened || c.Element(0) != c.Op.Args[0].Type.DType {
 		return false
 	}
-	if len(c.M) == 0 || len(c.N) == 0 || !alone(c.K) && !p.depthAcross(c) || Volume(c.Batch) > 1 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
+	if c.Window = p.windowOf(c); len(c.M) == 0 || len(c.N) == 0 || !alone(c.K) && !p.depthAcross(c) && c.Window == nil || Volume(c.Batch) > 1 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
 		return false
 	}
 	n, depth := Volume(c.N), c.K[0]

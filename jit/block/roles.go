@@ -99,6 +99,9 @@ func (p *Program) orient(c *Product) {
 	if !ok && FirstAsColumns(c.Op, int64(Volume(c.M)), int64(Volume(c.N))) {
 		roles, ok = Roles{Columns: 0}, true
 	}
+	if w := p.window(c); w != nil && w.AsColumns(extentOf, p.Warps) {
+		roles, ok = Roles{Columns: w.Arg}, true
+	}
 	if !ok || roles.Columns == c.B || c.MMA.Elements[0] != c.Op.Args[c.A].Type.DType {
 		return
 	}

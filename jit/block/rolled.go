@@ -1,6 +1,9 @@
 package block
 
-import "tilec/jit/layout"
+import (
+	"tilec/jit/ir"
+	"tilec/jit/layout"
+)
 
 // This file makes loops of the steps of products by wgmma. The time in which the assembler makes a kernel grows faster than the instructions of wgmma that it sees, so those that
 // differ in the place of their operands alone are there once.
@@ -42,13 +45,23 @@ func (c *Product) rolls(passes int) bool {
 
 // AlongDepth is how many bytes behind the first one's the elements of an instruction of a step lie that wgmma reads of a tile of an operand in shared memory.
 func (c *Product) AlongDepth(t *Tile, step int) int {
-	width := t.Width()
 	if t.Contiguous() != c.K[0] {
-		return c.MMA.Depth * step * width
+		return c.MMA.Depth * step * t.Width()
 	}
 	const instruction = 32 // bytes of a row or column
-	bytes := instruction * step
-	return bytes/width*t.BytesOfPanel() + bytes%width
+	at := map[*ir.Axis]int{}
+	for _, d := range c.KReps {
+		at[d.Axis] += step % d.Size * d.Stride
+		step /= d.Size
+	}
+	bytes := at[c.K[0]] / c.MMA.Depth * instruction
+	row, _ := t.Place(func(a *ir.Axis) int {
+		if a == c.K[0] {
+			return 0
+		}
+		return at[a]
+	})
+	return bytes/t.Width()*t.BytesOfPanel() + row*t.Width() + bytes%t.Width()
 }
 
 // BytesOfPanel is what a panel takes of a tile.

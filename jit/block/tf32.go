@@ -13,6 +13,9 @@ import (
 // fitsTF32 reports extents with which wgmma takes a product of f32, and that a ring may bring the operands.
 func (p *Program) fitsTF32(c *Product) bool {
 	roles, ok := WgmmaRoles(c.Op)
+	if c.inWindow(c.B) {
+		roles.Columns = c.B
+	}
 	if !ok || roles.Columns != c.B || p.refused[c.Op] || p.Stages < 2 || !p.Target.Has(target.TMA) {
 		return false
 	}
@@ -47,7 +50,7 @@ func (c *Product) neighbouringRows(warps int) []layout.Digit {
 	return warp
 }
 
-// roundBoxes lets the TMA round what products of f32 read by wgmma, and refuses wgmma to those whose operands the TMA does not
+// roundBoxes lets the TMA round what products of f32 read by wgmma, and refuses wgmma to those whose operands, of f32 or in windows, the TMA does not
 // bring after all. It reports whether it refused any.
 func (p *Program) roundBoxes() bool {
 	brought := map[*ir.Op]*Box{}
@@ -60,7 +63,7 @@ func (p *Program) roundBoxes() bool {
 	}
 	again := false
 	for op, c := range p.Products {
-		if !c.Wgmma || c.MMA.Elements[0] != lang.F32 {
+		if !c.Wgmma || c.MMA.Elements[0] != lang.F32 && c.Window == nil {
 			continue
 		}
 		for _, v := range op.Args[:2] {
@@ -69,7 +72,7 @@ func (p *Program) roundBoxes() bool {
 				p.refused[op], again = true, true
 				break
 			}
-			b.Map.TF32 = true
+			b.Map.TF32 = c.MMA.Elements[0] == lang.F32
 		}
 	}
 	return again

@@ -19,6 +19,9 @@ type Tile struct {
 	// Spans is how many positions along each axis have one element, as eight do of words with eight weights each; nil where each has its own. An element of four bits is one of the
 	// two that a byte has.
 	Spans []int
+	// Taps are, of a window, the axes whose positions are added to those along Axes, nil along an axis by itself: of x[h + r] the elements of an axis h with
+	// taps r are those of all h + r, each of which the tile has once. Nil of a tile that is no window.
+	Taps []*ir.Axis
 	// Swizzle is how many chunks are permuted among each other: 1, 2, 4 or 8.
 	Swizzle int
 	// Alike is how many rows, one after the other, are permuted alike; 0 for as many as lie in 128 bytes. Where a thread has several
@@ -73,6 +76,14 @@ func (t *Tile) Span(i int) int {
 	return t.Spans[i]
 }
 
+// Tap is the axis whose positions are added to those along an axis, given by its place; nil where none are.
+func (t *Tile) Tap(i int) *ir.Axis {
+	if t.Taps == nil {
+		return nil
+	}
+	return t.Taps[i]
+}
+
 // BytesOf is how many bytes so many neighbours along the rows take.
 func (t *Tile) BytesOf(positions int) int {
 	if len(t.Axes) == 0 {
@@ -89,14 +100,27 @@ func (t *Tile) RowBytes() int {
 	return t.BytesOf(t.Extents[0])
 }
 
-// Bytes is what the tile takes of shared memory.
+// Bytes is what the tile takes of shared memory: of a window, whole patterns of its swizzle.
 func (t *Tile) Bytes() int {
+	n := t.Filled()
+	if t.Taps != nil {
+		pattern := RowsOfGroup * t.RowBytes()
+		n = (n + pattern - 1) / pattern * pattern
+	}
+	return n
+}
+
+// Filled is the bytes of the tile's elements.
+func (t *Tile) Filled() int {
 	n := t.RowBytes()
 	for i := 1; i < len(t.Extents); i++ {
 		n *= t.Extents[i] / t.Span(i)
 	}
 	return n
 }
+
+// RowsOfGroup is how many rows the pattern of a swizzle has, and how many that follow one another wgmma reads.
+const RowsOfGroup = 8
 
 // Place gives the row and the byte in the row of a coordinate, given along each axis.
 func (t *Tile) Place(coord func(*ir.Axis) int) (row, column int) {
@@ -106,6 +130,9 @@ func (t *Tile) Place(coord func(*ir.Axis) int) (row, column int) {
 		if i == 0 {
 			column = at * t.DType.Size()
 			continue
+		}
+		if tap := t.Tap(i); tap != nil {
+			at += coord(tap)
 		}
 		row += at * scale
 		scale *= t.Extents[i] / t.Span(i)
@@ -230,8 +257,8 @@ func (t *Tile) Vector() int {
 
 // boxed reports a tile that lies in shared memory as boxes do.
 func (t *Tile) boxed() bool {
-	if len(t.Axes) < 2 || t.Bytes()/t.RowBytes()%8 != 0 {
-		return false // the pattern of a swizzle is eight rows, and begins anew with each panel
+	if len(t.Axes) < 2 || t.Bytes()/t.RowBytes()%RowsOfGroup != 0 {
+		return false // the pattern of a swizzle begins anew with each panel
 	}
 	switch row := t.RowBytes(); row {
 	case 32, 64, 128:
@@ -267,7 +294,7 @@ func (t *Tile) Holds(want *Tile) bool {
 		return false
 	}
 	for i, a := range t.Axes {
-		if want.Axes[i] != a || want.Extents[i] > t.Extents[i] || want.Span(i) != t.Span(i) {
+		if want.Axes[i] != a || want.Extents[i] > t.Extents[i] || want.Span(i) != t.Span(i) || want.Tap(i) != t.Tap(i) {
 			return false
 		}
 	}
@@ -352,6 +379,9 @@ func (p *Program) fragmentFirst(c *Product, arg int) *ir.Axis {
 // wgmmaTile has rows of up to 128 bytes, in panels, with the swizzle that the descriptors of wgmma name. Rows or columns of
 // several axes follow one another, the first axis the fastest.
 func (p *Program) wgmmaTile(c *Product, arg int) *Tile {
+	if c.inWindow(arg) {
+		return c.Window
+	}
 	l := c.FragmentLayout(arg)
 	sides := c.M
 	if arg == c.B {

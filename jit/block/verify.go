@@ -138,6 +138,8 @@ func (p *Program) verifyProduct(c *Product) error {
 			room, needs := 1, int(a.Extent)
 			if i := slices.Index(tile.Axes, a); i >= 0 {
 				room = tile.Extents[i]
+			} else if i := slices.Index(tile.Taps, a); i >= 0 {
+				room = tile.Extents[i] - int(tile.Axes[i].Extent) + 1
 			}
 			if c.MMA != nil {
 				needs = c.FragmentLayout(arg).Physical(a)
@@ -236,8 +238,8 @@ func (b *Box) fills(t *Tile, blocks int) error {
 	if !t.boxed() {
 		return fmt.Errorf("the tile %s does not lie as boxes do", t)
 	}
-	if bytes := n * t.DType.Size(); b.Map.Swizzle != t.Width() || bytes != t.Bytes() {
-		return fmt.Errorf("%s have %d bytes in rows of %d, and the tile %d in rows of %d", b.Map, bytes, b.Map.Swizzle, t.Bytes(), t.Width())
+	if bytes := n * t.DType.Size(); b.Map.Swizzle != t.Width() || bytes != t.Filled() {
+		return fmt.Errorf("%s have %d bytes in rows of %d, and the tile %d in rows of %d", b.Map, bytes, b.Map.Swizzle, t.Filled(), t.Width())
 	}
 	return nil
 }

@@ -67,6 +67,10 @@ type model struct {
 	chainsF32 bool
 	// roles are those of the operands of products, as block.WgmmaRoles gives them.
 	roles map[*ir.Op]block.Roles
+	// windowed are the products whose steps may have several taps of a window.
+	windowed []ofWindow
+	// taps are the places of the axes of such taps.
+	taps []int
 	// ranged are the loops over ranges that are read from memory (see ranges.go).
 	ranged map[*ir.Op]span
 	// occupancy and cluster are the blocks that are to share a multiprocessor and a cluster, 0 where nothing is
@@ -308,6 +312,16 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, loops []*ir.Op) {
 	m.stepwise = m.stepwise || block.F8(m.f, op, m.target)
 	if roles, ok := block.WgmmaRoles(op); ok {
 		m.roles[op] = roles
+	}
+	if m.target.Has(target.Wgmma) {
+		if w := block.MultipliedWindow(op); w != nil {
+			m.windowed = append(m.windowed, ofWindow{op, w})
+			for _, tap := range w.Taps {
+				if tap != nil {
+					m.taps = append(m.taps, m.place[tap])
+				}
+			}
+		}
 	}
 	for _, a := range op.Over {
 		m.contracted[m.place[a]] = true

@@ -190,6 +190,9 @@ func (c at) columns() int64 {
 		if roles, ok := c.roles[s.op]; ok && (s.op.Mixed() || s.op.Args[0].Type.DType == lang.F32) {
 			columns = roles.Columns
 		}
+		if w := c.windowOf(s.op); w != nil {
+			columns = c.columnsOf(s.op)
+		}
 		return c.free(s.op.Args[columns], s.op.Args[1-columns])
 	}
 	return 0

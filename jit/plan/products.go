@@ -171,8 +171,11 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 		along := block.RowWarps(int(ceilDiv(m, 16)), int(ceilDiv(n, 8)), c.warps&-c.warps)
 		return rate, padding, float64(rowBytes*float64(1+c.warps/along)/float64(n)) + float64(e*float64(1+along*again)/float64(m))
 	}
-	// B is written once.
-	bytes = float64(rowBytes*c.rowPasses(op)/float64(n)) + float64(e*(1+reads)/float64(m))
+	written := 1.0
+	if len(c.windowed) > 0 {
+		written = c.inWindow(op.Args[c.columnsOf(op)].Def)
+	}
+	bytes = float64(rowBytes*c.rowPasses(op)/float64(n)) + float64(e*(written+reads)/float64(m))
 	return rate, padding, bytes
 }
 
@@ -190,11 +193,12 @@ func (c at) sameTile(op *ir.Op) int {
 // only read, and rows that are computed are in registers, as queries and weights of attention are (an H200, 4x32x1024x128: by 64x64, of which both were reckoned here, 101.7 us where
 // 122 were predicted; by 128x128, 110 of 110).
 func (c at) rowPasses(op *ir.Op) float64 {
-	const written, read = 1, 1
+	const read = 1
 	if !c.byWarpgroups(op) {
-		return written + read
+		return 1 + read
 	}
 	rows := op.Args[1-c.columnsOf(op)]
+	written := c.inWindow(rows.Def)
 	for _, o := range c.operands {
 		if o.op != op || o.value != rows {
 			continue
@@ -248,6 +252,9 @@ func (c at) sides(op *ir.Op) (rows, columns int64) {
 
 // columnsOf is the argument of a product that plays the columns where wgmma takes it.
 func (c at) columnsOf(op *ir.Op) int {
+	if w := c.windowOf(op); w != nil && c.hasTaps() && w.AsColumns(c.extentOf, c.warps) {
+		return w.Arg
+	}
 	if roles, ok := c.roles[op]; ok {
 		return roles.Columns
 	}
@@ -312,6 +319,11 @@ func (c at) oneDepth(op *ir.Op) bool {
 	}
 	rows, columns := ir.Without(x.Type.Axes, y.Type.Axes), ir.Without(y.Type.Axes, x.Type.Axes)
 	over := len(long(op.Over))
+	if over > 1 {
+		if rows, arg := c.window(op); rows > 0 {
+			return arg == c.columnsOf(op) || len(long(columns)) < 2 || ir.Divided(columns) < 2 && deep(y)
+		}
+	}
 	if over > 1 && (deep(x) || deep(y) || x.Def == nil || y.Def == nil || x.Def.Code != lang.OpLoad || y.Def.Code != lang.OpLoad || op.Args[0].Type.DType.Size() != 2) || len(long(columns)) > 1 && (ir.Divided(columns) > 1 || !deep(y)) {
 		return false
 	}

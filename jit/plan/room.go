@@ -158,6 +158,9 @@ func (c at) operandBytes(o operand) (each, stages int64) {
 		}
 	}
 	each = c.count(o.tile, false) * o.bytes
+	if rows, arg := c.window(o.op); rows > 0 && o.value == o.op.Args[arg] {
+		return roundUp(rows, block.RowsOfGroup) * int64(c.windowOf(o.op).RowBytes(c.extentOf)), stages
+	}
 	if len(o.over) > 1 {
 		each = int64(float64(each) * c.depthPadding(o.op))
 	}

@@ -88,6 +88,7 @@ func (s *search) over(ks []knob) {
 	}
 	s.descend(ks, nearest, least)
 	s.tapsApart(ks)
+	s.severalTaps(ks)
 	if s.best.e == nil {
 		return
 	}

@@ -15,6 +15,9 @@ func (c at) depthPadding(op *ir.Op) float64 {
 	if len(op.Over) < 2 {
 		return 1
 	}
+	if rows, _ := c.window(op); rows > 0 {
+		return 1
+	}
 	left := int64(block.Depth(op.Args[0].Type.DType))
 	padded, all := int64(1), int64(1)
 	for n := len(op.Over) - 1; n >= 0; n-- {

@@ -57,8 +57,11 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 			fresh, run = c.halo(s.op, g), c.runLength(g)
 		}
 		asked := all
+		if s.op.Code == lang.OpLoad {
+			asked *= float64(c.inWindow(s.op) * c.readAlone(s))
+		}
 		if c.byAll(s) {
-			asked = min(all, once/float64(c.blocks())*float64(c.sms()))
+			asked = min(asked, once/float64(c.blocks())*float64(c.sms()))
 		}
 		inL2 := float64(asked * fresh * bytes * max(c.sector(s)/(run*bytes), 1))
 		sum.l2 += inL2

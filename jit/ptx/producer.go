@@ -223,7 +223,7 @@ func (p *pipeline) counts() []asm.Reg {
 func (p *pipeline) announce(set []int, full asm.Reg) {
 	bytes := 0
 	for _, i := range set {
-		bytes += p.items[i].tile.Bytes()
+		bytes += p.items[i].tile.Filled()
 	}
 	p.k.a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(bytes))
 }

@@ -19,11 +19,11 @@ import (
 // descriptor gives the descriptors that name a tile to wgmma, and what lies so many bytes behind where it begins: where it is, how far apart its groups of
 // eight rows and its panels are, and its swizzle. Of an address, which has 18 bits, a descriptor takes all but the last four; so a step along the tile is a sum in
 // its low half, and the high half is always the same.
-func (k *kernel) descriptor(t *sharedTile, at asm.Number) func(bytes int) asm.Reg {
+func (k *kernel) descriptor(t *sharedTile, at asm.Number, rowsApart int) func(bytes int) asm.Reg {
 	width := t.Width()
 	mode := map[int]int{128: 1, 64: 2, 32: 3}[width]
 	rows := t.Bytes() / t.RowBytes()
-	apart, high := asm.Int(rows*width/16)<<16, uint64(8*width/16|mode<<30)
+	apart, high := asm.Int(rows*width/16)<<16, uint64(rowsApart*width/16|mode<<30)
 	var base asm.Number = t.base
 	if !t.base.Valid() {
 		base = k.a.Calc(asm.B32, "add.s32", k.sharedBase(), asm.Int(t.at))
@@ -47,16 +47,23 @@ func (k *kernel) wgmmaOperand(c *block.Product, arg int, t *sharedTile) (at func
 	if arg == c.A && groups > 1 {
 		group = k.a.Once("warpgroup", func() asm.Reg { return k.ofWarp(k.a.Op(asm.B32, "shr.u32", k.tid, asm.Int(7))) })
 	}
-	deep := t.Contiguous() == c.K[0]
-	tile := 64 * t.Width() // bytes from 64 rows to the next
-	if !deep {
-		trans, tile = 1, t.BytesOfPanel() // which holds 64 rows
+	// From so many rows of instructions on lie the rows of a warpgroup, and of a repetition.
+	along, rowsApart := func(instructions int) int { return instructions * block.WgmmaRows * t.Width() }, block.RowsOfGroup
+	switch deep := t.Contiguous() == c.K[0]; {
+	case !deep:
+		trans, along = 1, func(instructions int) int { return instructions * t.BytesOfPanel() } // which holds 64 rows
+	default:
+		along, rowsApart = func(instructions int) int { return c.RowAt(arg, instructions*block.WgmmaRows) * t.Width() }, c.RowsApart(arg)
 	}
-	descriptors := k.descriptor(t, k.a.Mul(group, tile))
+	var mine asm.Number = asm.Int(0)
+	if arg == c.A && groups > 1 {
+		mine = k.a.Mul(group, along(1))
+	}
+	descriptors := k.descriptor(t, mine, rowsApart)
 	return func(step, rep int) asm.Reg {
 		bytes := c.AlongDepth(&t.Tile, step)
 		if arg == c.A {
-			bytes += rep * groups * tile
+			bytes += along(rep * groups)
 		}
 		return descriptors(bytes)
 	}, trans

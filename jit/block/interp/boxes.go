@@ -157,11 +157,11 @@ func (w *warp) startBoxes(r *ring, set, stage, seq int, at int64) {
 	mine.arrive()
 	for _, i := range r.Sets()[set] {
 		c := &r.Copies[i]
-		mine.expected += c.Tile.Bytes()
+		mine.expected += c.Tile.Filled()
 		if !c.Shared {
 			s := r.slot(i, stage)
 			s.begin(w, at, seq)
-			mine.begun += c.Tile.Bytes()
+			mine.begun += c.Tile.Filled()
 			mine.land = append(mine.land, w.copyBoxes(c.Load.Tensor, c.Box, c.Tile, s, 0, 1))
 			continue
 		}
