@@ -557,6 +557,9 @@ func (p *Program) Yields(v *ir.Value) int {
 }
 
 // Volume is how many elements registers are kept for: one even along an axis without any.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func Volume(axes []*ir.Axis) int {
 	n := 1
 	for _, a := range axes {

@@ -185,6 +185,9 @@ func (p *Program) movesWithTile(v *ir.Value) bool {
 }
 
 // Teams is how many teams of warps a block has.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (p *Program) Teams() int {
 	if p.Tiles == nil {
 		return 1

@@ -12,6 +12,9 @@ type address struct {
 	space  syntax.Space
 }
 
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (a address) in(w *warp, lane int) uint64 { return w.regs[a.row][lane] + a.offset }
 
 // spaces are the state spaces of loads, stores and atomics by modifier.

@@ -82,6 +82,9 @@ const (
 )
 
 // out gives the row of a destination and notes that the active lanes are written.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (w *warp) out(d dest) *lanes {
 	w.init[d.row] |= w.active
 	return &w.regs[d.row]
@@ -96,6 +99,9 @@ func (w *warp) setPred(p predRow, value uint32) {
 }
 
 // first is the lowest lane of a mask.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func first(mask uint32) int { return bits.TrailingZeros32(mask) }
 
 // fairShare is how many turns the lowest fragment has, while the warp is divided,

@@ -157,6 +157,9 @@ func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
 //go:noinline
 func pick[T any](r *rand.Rand, xs ...T) T { return xs[r.IntN(len(xs))] }
 
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (g *generator) fresh(prefix string) string {
 	g.names++
 	return fmt.Sprintf("%s%d", prefix, g.names)
@@ -167,6 +170,9 @@ func (g *generator) line(format string, args ...any) {
 }
 
 // work records that tiles over these axes are computed.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (g *generator) work(axes []*axis, more ...string) {
 	dims := append(slices.Clone(g.around), more...)
 	for _, a := range axes {

@@ -83,6 +83,9 @@ func (m *machine) step(a *ir.Axis) int64 {
 	return m.extent(a)
 }
 
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (m *machine) span(a *ir.Axis) span {
 	if a.Kind == ir.Whole {
 		return span{a.Lo, a.Lo + a.Len}

@@ -194,6 +194,9 @@ func (g *generator) loop() {
 	g.line("}")
 }
 
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func tuple(texts []string) string {
 	if len(texts) == 1 {
 		return texts[0]

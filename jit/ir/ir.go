@@ -144,6 +144,9 @@ func (a *Axis) Counts() lang.DType {
 }
 
 // Scalar is the type of a scalar.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func Scalar(d lang.DType) Type { return Type{DType: d} }
 
 // IsScalar reports a type without axes.
@@ -477,6 +480,9 @@ func (f *Func) NewValue(t Type, def *Op) *Value {
 }
 
 // Walk calls visit for every operation, outer before inner, in order; it stops descending where visit gives false.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (f *Func) Walk(visit func(*Op) bool) { f.Body.Walk(visit) }
 
 // Walk calls visit for every operation in b.

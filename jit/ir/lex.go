@@ -60,6 +60,9 @@ type lexer struct {
 	pending token
 }
 
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (l *lexer) fail(format string, args ...any) { l.failAt(l.tok, format, args...) }
 
 // It is called, not copied to its many callers: the binary is smaller.
@@ -172,6 +175,9 @@ func (l *lexer) str(at token) string {
 
 func (l *lexer) is(punct string) bool { return l.tok.kind == tokPunct && l.tok.text == punct }
 
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (l *lexer) accept(punct string) bool {
 	if l.is(punct) {
 		l.next()

@@ -418,6 +418,9 @@ func use(v *Value) string {
 	return "%" + strconv.Itoa(v.ID)
 }
 
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func uses(vs []*Value) string { return list(vs, use) }
 
 func define(v *Value) string {

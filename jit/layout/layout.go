@@ -68,6 +68,9 @@ func (l Layout) Regs() int { return Product(l.Reg) }
 func (l Layout) Warps() int { return Product(l.Warp) }
 
 // At is the coordinate along a that the count n of the digits gives.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func At(ds []Digit, n int, a *ir.Axis) int {
 	c := 0
 	for _, d := range ds {

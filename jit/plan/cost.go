@@ -514,9 +514,7 @@ func (c at) gpu() (*estimate, *violation) {
 		e.latency += e.issue
 	}
 	e.latency += c.slowerSoftmax(ceilDiv(e.blocks, sms), e.perSM, busy)
-	if c.hasTaps() {
-		e.latency = c.besideOthers(e, busy, e.latency)
-	}
+	e.latency = c.besideOthers(e, busy, e.latency)
 	e.shorter = c.shorter(e, busy)
 	e.time = busy + e.latency + e.launch
 	if c.sharers > 1 {

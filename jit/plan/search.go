@@ -29,6 +29,10 @@ type search struct {
 	warps, stages, parts, persists []int
 	// best and second are the cheapest candidates in which blocks share no axis, shared and next those in which they do.
 	best, second, shared, next scored
+	// inWindows and nextInWindows are the cheapest whose steps have several taps of a window, which are not among the others.
+	inWindows, nextInWindows scored
+	// images are the axes of images of such windows among whose extents there is a choice, with the most that a block has (mostImages).
+	images map[int]int64
 	// worst is the limit that the candidate nearest to fitting breaks; where describes that candidate.
 	worst *violation
 	where string
@@ -50,17 +54,26 @@ func (r rank) before(o rank) bool {
 
 // chosen gives the best candidate, and the one that it was chosen over.
 func (s *search) chosen() (best, second scored) {
-	if s.shared.pays(&s.best, s.gain()) {
-		if s.best.e != nil {
-			return s.shared, s.best
+	best, second = s.best, s.second
+	switch w := s.inWindows; {
+	case w.e == nil:
+	case best.e == nil:
+		best, second = w, s.nextInWindows
+	case w.e.time <= float64(best.e.time*worthWindow):
+		best, second = w, best
+	}
+	if s.shared.pays(&best, s.gain()) {
+		if best.e != nil {
+			return s.shared, best
 		}
 		return s.shared, s.next
 	}
-	return s.best, s.second
+	return best, second
 }
 
 // over goes through a space.
 func (s *search) over(ks []knob) {
+	s.images = s.mostImages(ks)
 	few := thin(ks)
 	var nearest []int64
 	var least rank
@@ -330,6 +343,10 @@ func (s *search) compare(c at, reach func(rank)) {
 	case n > 1:
 		score(c, e, &s.shared, &s.next)
 		reach(rank{true, e.time * s.gain()})
+	case c.hasWindow() && s.tooManyImages(c):
+	case c.hasWindow():
+		score(c, e, &s.inWindows, &s.nextInWindows)
+		reach(rank{true, e.time})
 	default:
 		score(c, e, &s.best, &s.second)
 		reach(rank{true, e.time})

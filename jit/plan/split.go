@@ -180,6 +180,9 @@ func (c at) partOf(i int) int64 {
 func (c at) sms() int64 { return int64(c.target.ClusterSMs(max(int(c.sharing()), c.cluster))) }
 
 // sharing is how many blocks work together.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (c at) sharing() int64 { return max(c.split, int64(c.sharers), 1) }
 
 // spreads reports a candidate whose parts all have steps of the axis that is spread.

@@ -106,82 +106,124 @@ func (c at) inSteps(load *ir.Op) bool {
 	return false
 }
 
-// besideOthers is the part of a time for which blocks wait that is not hidden behind what the L2 and the main memory bring: while a multiprocessor waits, they serve others (an H200, 3x3 of
+// besideOthers is the part of a time for which blocks wait that is not hidden behind what the L2 brings: while a multiprocessor waits, it serves others (an H200, 3x3 of
 // f32 of 10 x 224 x 224 x 64 to 64 channels, 256 places in steps of three taps, two teams: 125 us, of which the L2 takes 124, the products 87, and a block would wait for 34).
 func (c at) besideOthers(e *estimate, busy, waits float64) float64 {
-	for _, w := range c.windowed {
-		if rows, _ := c.window(w.op); rows > 0 {
-			return max(max(e.compute, e.shared, e.issue)+waits-busy, 0)
-		}
+	if !c.hasWindow() {
+		return waits
 	}
-	return waits
+	return max(max(e.compute, e.shared, e.issue, e.dram)+waits-busy, 0)
 }
 
-// fewPlaces is with how many places of a window the search for blocks of it begins.
-const fewPlaces = 128
+// hasWindow reports steps of several taps that have a window.
+func (c at) hasWindow() bool {
+	if c.hasTaps() {
+		for _, w := range c.windowed {
+			if rows, _ := c.window(w.op); rows > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
 
-// severalTaps goes on from steps that have all taps of a window, with blocks whose rows warpgroups can read of one: eight positions along its first axis, and eight and more along the next.
+// worthWindow is what part of the time has to be left, at most, for steps to have several taps (an H200, 3x3 of bf16 of 32 x 14 x 14 x 256 to 256 channels: 15.5 us by single taps, 16.8 in
+// windows, for which 0.98 of the time was predicted; of f32 of 10 x 56 x 56 x 256 110 and 113, predicted 0.98).
+const worthWindow = 0.96
+
+// severalTaps goes through blocks whose steps have all taps of windows, and goes on from the best of them, by which channels of the result a block has.
 func (s *search) severalTaps(ks []knob) {
 	if s.best.e == nil {
 		return
 	}
-	before := *s
-	all := ks
 	for _, w := range s.windowed {
-		rows, taps := w.Places, w.Taps
-		ks := s.mostlyThere(all, w.Window)
-		for several := 1; several < 1<<len(rows); several++ {
-			at := slices.Clone(s.best.c.extent)
-			fits := true
-			set := func(a *ir.Axis, v int64) {
-				i := slices.IndexFunc(ks, func(k knob) bool { return k.axes[0] == s.place[a] })
-				if i < 0 || !slices.Contains(ks[i].values, v) {
-					fits = fits && at[s.place[a]] == v
-					return
-				}
-				ks[i].set(at, v)
-			}
-			for n, tap := range taps {
-				switch {
-				case tap == nil:
-					fits = fits && several>>n&1 == 0
-				case several>>n&1 == 1:
-					set(tap, s.size[s.place[tap]])
-				default:
-					set(tap, 1)
+		type seed struct {
+			extent  []int64
+			reached rank
+		}
+		best := map[int64]seed{}
+		var order []int64
+		each(s.ofWindows(ks, w.Window), slices.Clone(s.best.c.extent), func(extent []int64) {
+			free := int64(1)
+			for i := range extent {
+				if s.matrix[i] && !slices.Contains(w.Places, s.f.Axes[i]) {
+					free *= extent[i]
 				}
 			}
-			left := int64(fewPlaces)
-			for n, a := range rows {
-				v := at[s.place[a]]
-				if n < 2 {
-					v = block.RowsOfGroup
+			r := s.visit(extent)
+			if was, found := best[free]; !found || r.before(was.reached) {
+				if !found {
+					order = append(order, free)
 				}
-				v = min(v, left)
-				set(a, v)
-				left /= v
+				best[free] = seed{slices.Clone(extent), r}
 			}
-			if fits {
-				s.descend(ks, at, s.visit(at))
+		})
+		for _, free := range order {
+			if from := best[free]; from.reached.fits {
+				s.descend(ks, from.extent, from.reached)
 			}
 		}
-	}
-	if s.best.e.time > float64(before.best.e.time*worthTwo) {
-		*s = before // what is a hair faster is no choice
 	}
 }
 
-// mostlyThere is the space of blocks that have few images, where a plan is for as few as half of those that there are (mostUnsure): so few that of all numbers that there may be a twentieth at
-// most is computed for nothing.
-func (m *model) mostlyThere(ks []knob, w *block.Window) []knob {
-	const eighth = 8
+// ofWindows is the space of blocks whose places warpgroups can read of a window, of one image each or two: eight along its first axis and up to four times as many along the next, with all taps of an axis
+// or one, and as much of the depth as a row of the window has room for.
+func (s *search) ofWindows(ks []knob, w *block.Window) []knob {
 	few := slices.Clone(ks)
+	extent := slices.Clone(s.best.c.extent)
 	for i, k := range ks {
 		at := k.axes[0]
-		a := m.f.Axes[at]
-		if n := slices.Index(w.Places, a); n >= 0 && w.Taps[n] == nil && a.Kind == ir.Grid && a.Dim != nil && !a.Dim.Known() && m.size[at] <= mostUnsure {
-			few[i].values = slices.DeleteFunc(slices.Clone(k.values), func(v int64) bool { return v > 1 && v > m.size[at]/eighth && a.Dim.Multiple()%v != 0 })
+		a := s.f.Axes[at]
+		kept := func(wanted func(v int64) bool) {
+			if values := slices.DeleteFunc(slices.Clone(k.values), func(v int64) bool { return !wanted(v) }); len(values) > 0 {
+				few[i].values = values
+			}
+		}
+		switch n := slices.Index(w.Places, a); {
+		case slices.Contains(w.Taps, a):
+			kept(func(v int64) bool { return v == 1 || v == s.size[at] })
+		case n == 0:
+			kept(func(v int64) bool { return v == block.RowsOfGroup })
+		case n == 1:
+			kept(func(v int64) bool { return block.RowsOfGroup <= v && v <= 4*block.RowsOfGroup })
+		case n > 1:
+			few[i].values = k.values[:min(2, len(k.values))]
+		case s.contracted[at]:
+			kept(func(v int64) bool {
+				k.set(extent, v)
+				bytes := w.RowBytes(func(a *ir.Axis) int { return int(extent[s.place[a]]) })
+				return bytes == block.PanelBytes/2 || bytes == block.PanelBytes
+			})
 		}
 	}
 	return few
+}
+
+// mostImages is how many images a block has at most of windows, where a plan is for as few as half of those that there are (mostUnsure) and nothing says how many a block has: so few that of
+// all numbers that there may be a twentieth at most is computed for nothing.
+func (m *model) mostImages(ks []knob) map[int]int64 {
+	const eighth = 8
+	most := map[int]int64{}
+	for _, w := range m.windowed {
+		for n, a := range w.Places {
+			i := m.place[a]
+			if w.Taps[n] != nil || a.Kind != ir.Grid || a.Dim == nil || a.Dim.Known() || m.size[i] > mostUnsure {
+				continue
+			}
+			if k := slices.IndexFunc(ks, func(k knob) bool { return k.axes[0] == i }); k >= 0 && len(ks[k].values) > 1 {
+				most[i] = max(m.size[i]/eighth, 1)
+			}
+		}
+	}
+	return most
+}
+
+// tooManyImages reports a block of more images than that, of which there may not be as many.
+func (s *search) tooManyImages(c at) bool {
+	for i, most := range s.images {
+		if c.extent[i] > most && c.f.Axes[i].Dim.Multiple()%c.extent[i] != 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -174,6 +174,9 @@ type Guarded struct {
 }
 
 // If is for an instruction that is executed where p holds; without a register, always.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (a *Builder) If(p Reg) Guarded { return Guarded{a, p, false} }
 
 // Unless is for an instruction that is executed where p does not hold.

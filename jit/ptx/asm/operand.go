@@ -139,9 +139,15 @@ type Addr struct {
 }
 
 // At is where a register points, or a parameter.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func At(base Operand) Addr { return Addr{base: base} }
 
 // Plus is the address some bytes further; it is written even where that is 0.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (x Addr) Plus(bytes int) Addr {
 	x.offset = Int(bytes)
 	return x
