@@ -24,6 +24,10 @@ kernel first<T: float>(x: T[N, H, W, C], w: T[O, R, S, C]) -> y: T[N, O, H, W] {
     y[n, o, h, v] = sum(w[o, r, s, c] * (x[n, h + r - R / 2, v + s - S / 2, c] else 0), over (c, r, s)) as T
 }
 
+kernel across<T: float>(x: T[N, H, W, C], w: T[O, R, S, C]) -> y: T[N, W, H, O] {
+    y[n, v, h, o] = sum((x[n, h + r - R / 2, v + s - S / 2, c] else 0) * w[o, r, s, c], over (c, r, s)) as T
+}
+
 kernel valid<T: float>(x: T[N, H, W, C], w: T[O, R, S, C]) -> y: T[N, H - R + 1, W - S + 1, O] {
     y[n, h, v, o] = sum(x[n, h + r, v + s, c] * w[o, r, s, c], over (c, r, s)) as T
 }`
@@ -50,6 +54,7 @@ func TestWindows(t *testing.T) {
 		{"first", 3, 3, lang.F32, map[string]int64{"BN": 1, "BH": 16, "BV": 8, "BO": 64, "c": 32, "r": 1, "s": 3, "warps": 4, "stages": 3}, "{c 32, v 10 with s, h 16, n 1} of f32 swizzle 8"},
 		{"last", 3, 3, lang.F32, map[string]int64{"BN": 1, "BH": 16, "BV": 8, "BO": 64, "c": 16, "r": 3, "s": 3, "warps": 4, "stages": 2}, "{c 16, v 10 with s, h 18 with r, n 1} of f32 swizzle 4"},
 		{"last", 3, 3, lang.BF16, map[string]int64{"BN": 2, "BH": 16, "BV": 8, "BO": 64, "c": 32, "r": 1, "s": 3, "warps": 4, "stages": 4, "persist": 2}, "{c 32, v 10 with s, h 16, n 2} of bf16 swizzle 4"},
+		{"across", 3, 3, lang.BF16, map[string]int64{"BN": 1, "BH": 16, "BV": 8, "BO": 64, "c": 32, "r": 1, "s": 3, "warps": 4, "stages": 3}, "v 10 with s"},
 		{"valid", 5, 3, lang.F32, map[string]int64{"BN": 2, "BH": 8, "BV": 8, "BO": 64, "c": 32, "r": 1, "s": 3, "warps": 4, "stages": 2}, "32, v 10 with s, h 8, n 2} of f32 swizzle 8"},
 		{"last", 3, 5, lang.F16, map[string]int64{"BN": 1, "BH": 2, "BV": 64, "BO": 64, "c": 32, "r": 1, "s": 5, "warps": 8, "stages": 3}, "{c 32, v 68 with s, h 2, n 1} of f16 swizzle 4"},
 	} {
@@ -70,14 +75,18 @@ func TestWindows(t *testing.T) {
 		y := k.Run(t, test.of, jit.Options{Pins: test.pins}, x, weights)[0]
 		xs, ws, ys := x.Floats(), weights.Floats(), y.Floats()
 		height, width, up, left := h, w, test.r/2, test.s/2
-		if test.of == "valid" {
+		switch test.of {
+		case "valid":
 			height, width, up, left = h-test.r+1, w-test.s+1, 0, 0
 		}
 		got := jittest.NewArray(test.d, 1)
 		for i := range n * height * width * o {
 			image, row, column, channel := i/o/width/height, i/o/width%height, i/o%width, i%o
-			if test.of == "first" {
+			switch test.of {
+			case "first":
 				image, channel, row, column = i/width/height/o, i/width/height%o, i/width%height, i%width
+			case "across":
+				column, row = i/o/height%width, i/o%height
 			}
 			sum := 0.0
 			for r := range test.r {
@@ -97,8 +106,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// The planner gives steps several taps where that is predicted to be faster: of few channels, whose image would be read for each tap. Where the window is no known number of places, or the
-// image is moved by two, steps have one.
+// The planner gives steps several taps where that is predicted to be faster: of few channels, whose image would be read for each tap. Where the window moves by two places, steps have one.
 func TestPlannerKeepsWindows(t *testing.T) {
 	program, problems := jit.Load("windows.tile", []byte(windows+`
 kernel strided(x: bf16[N, H, W, C], w: bf16[O, R, S, C]) -> y: bf16[N, H / 2, W / 2, O] {

@@ -187,7 +187,7 @@ var mixedFaults = []Fault{
 		Old: `if c.extent[c.short.rows] < 2*int64(c.warps) {`, New: `if c.extent[c.short.rows] > 2*int64(c.warps) {`,
 		Note: "warps have one short row each"},
 	{ID: "rows-in-l1", File: "jit/plan/traffic.go", Class: "plan", First: "jit/plan TestPlans",
-		Old: `asked = min(all, once/float64(c.blocks())*float64(c.sms()))`, New: `asked = all`,
+		Old: `asked = min(asked, once/float64(c.blocks())*float64(c.sms()))`, New: `asked = all`,
 		Note: "what all blocks load comes from the L2 for each"},
 	{ID: "past-the-row", File: "jit/block/cover.go", Class: "vector", First: "cmd/tilec TestNeighboursInMemory",
 		Old: `within = within && t.Coef*(t.Axis.Lo+t.Axis.Len-1) < op.Tensor.Shape[last].Value`, New: `within = within && t.Coef*(t.Axis.Lo+t.Axis.Len-1) >= 0`,

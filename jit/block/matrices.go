@@ -120,7 +120,7 @@ func storedMatrices(home layout.Layout, t *Tile) (rows layout.Layout, turned, ok
 		return true
 	}
 	turned = column != t.Contiguous()
-	if !along(column, pair, home.Lane[0], home.Lane[1]) || next.Axis == nil || next.Axis == column && next.Stride%8 != 0 || next.Size%2 != 0 ||
+	if !along(column, pair, home.Lane[0], home.Lane[1]) || next.Axis == nil || next.Axis == column && next.Stride%8 != 0 || next.Axis != column && next.Axis == t.Contiguous() || next.Size%2 != 0 ||
 		turned && !along(t.Contiguous(), home.Lane[2:]...) {
 		return rows, false, false
 	}

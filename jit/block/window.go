@@ -42,8 +42,12 @@ func windowOfArg(op *ir.Op, arg int) *Window {
 		return nil
 	}
 	w.others = ir.Without(op.Over, []*ir.Axis{w.deep})
-	w.Places = reversed(ir.Without(op.Args[arg].Type.Axes, op.Args[1-arg].Type.Axes))
 	w.free = ir.Without(op.Args[1-arg].Type.Axes, op.Args[arg].Type.Axes)
+	for _, a := range reversed(op.Result().Type.Axes) { // in the order in which a product numbers its rows
+		if op.Args[arg].Type.Has(a) && !op.Args[1-arg].Type.Has(a) {
+			w.Places = append(w.Places, a)
+		}
+	}
 	w.Taps = make([]*ir.Axis, len(w.Places))
 	found := false
 	for _, d := range dims {
@@ -217,14 +221,12 @@ func (t *Tile) untapped(dims []DimAccess) []DimAccess {
 	return dims
 }
 
-// rowOf is the row of a tile that has a place, which are numbered along axes, the first the fastest.
-func (t *Tile) rowOf(places []*ir.Axis, extent func(*ir.Axis) int, i int) int {
+// rowOf is the row of a window that has a place, which are numbered along its axes, the first the fastest.
+func (t *Tile) rowOf(place int) int {
 	row, scale := 0, 1
 	for n, a := range t.Axes[1:] {
-		if slices.Contains(places, a) {
-			row += i % extent(a) * scale
-			i /= extent(a)
-		}
+		row += place % int(a.Extent) * scale
+		place /= int(a.Extent)
 		scale *= t.Extents[n+1]
 	}
 	return row
@@ -233,13 +235,10 @@ func (t *Tile) rowOf(places []*ir.Axis, extent func(*ir.Axis) int, i int) int {
 // RowsApart is how many rows of the tile that has an operand of a product are between groups of eight of them.
 func (c *Product) RowsApart(arg int) int { return c.RowAt(arg, RowsOfGroup) }
 
-// RowAt is the row of the tile that has an operand of a product in which the row, or column, of such a number lies.
+// RowAt is the row of the tile that has an operand of a product in which the product's row, or column, of such a number lies.
 func (c *Product) RowAt(arg, i int) int {
-	switch {
-	case !c.inWindow(arg):
+	if !c.inWindow(arg) {
 		return i
-	case arg == c.A:
-		return c.Window.rowOf(c.M, extentOf, i)
 	}
-	return c.Window.rowOf(c.N, extentOf, i)
+	return c.Window.rowOf(i)
 }

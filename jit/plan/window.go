@@ -53,23 +53,34 @@ func (c at) hasTaps() bool {
 	return false
 }
 
-// inWindow is which part of the elements that the taps of a product read a step has, each of which it has once: of what a load brings, 1 for others.
-func (c at) inWindow(load *ir.Op) float64 {
+// brings is the window that a load brings for steps of several taps, and how many rows it has; nil where it brings none.
+func (c at) brings(load *ir.Op) (w *ofWindow, rows int64) {
 	if !c.hasTaps() {
-		return 1
+		return nil, 0
 	}
-	for _, w := range c.windowed {
-		if rows, _ := c.window(w.op); rows > 0 && w.Loads(load) && c.byWarpgroups(w.op) {
-			read := int64(1)
-			for i, a := range w.Places {
-				if read *= c.extent[c.place[a]]; w.Taps[i] != nil {
-					read *= c.extent[c.place[w.Taps[i]]]
-				}
+	for i := range c.windowed {
+		if w := &c.windowed[i]; w.Loads(load) {
+			if rows, _ := c.window(w.op); rows > 0 && c.byWarpgroups(w.op) {
+				return w, rows
 			}
-			return float64(rows) / float64(read)
 		}
 	}
-	return 1
+	return nil, 0
+}
+
+// inWindow is which part of the elements that the taps of a product read a step has, each of which it has once: of what a load brings, 1 for others.
+func (c at) inWindow(load *ir.Op) float64 {
+	w, rows := c.brings(load)
+	if w == nil {
+		return 1
+	}
+	read := int64(1)
+	for i, a := range w.Places {
+		if read *= c.extent[c.place[a]]; w.Taps[i] != nil {
+			read *= c.extent[c.place[w.Taps[i]]]
+		}
+	}
+	return float64(rows) / float64(read)
 }
 
 // readTogether is from how many blocks on that read the same the L2 brings it at the higher rate. (An H200, 3x3 of f32 of 10 x 112 x 112 x 128 to 128 channels, 128 places in steps of three taps: by 64
@@ -78,7 +89,7 @@ const readTogether = 4
 
 // readAlone is by how much longer the L2 takes for what a load brings of a window of which few blocks have the same.
 func (c at) readAlone(s step) float64 {
-	if !c.inSteps(s.op) {
+	if w, _ := c.brings(s.op); w == nil {
 		return 1
 	}
 	same := int64(1)
@@ -93,21 +104,8 @@ func (c at) readAlone(s step) float64 {
 	return c.target.L2Boxes / c.target.L2
 }
 
-// inSteps reports a load of a window of which steps have several taps.
-func (c at) inSteps(load *ir.Op) bool {
-	if !c.hasTaps() {
-		return false
-	}
-	for _, w := range c.windowed {
-		if rows, _ := c.window(w.op); rows > 0 && w.Loads(load) {
-			return true
-		}
-	}
-	return false
-}
-
 // besideOthers is the part of a time for which blocks wait that is not hidden behind what the L2 brings: while a multiprocessor waits, it serves others (an H200, 3x3 of
-// f32 of 10 x 224 x 224 x 64 to 64 channels, 256 places in steps of three taps, two teams: 125 us, of which the L2 takes 124, the products 87, and a block would wait for 34).
+// f32 of 10 x 224 x 224 x 64 to 64 channels, 256 places in steps of three taps, two teams: 125 us; by prediction the L2 takes 124, the products 87, and blocks wait for 34).
 func (c at) besideOthers(e *estimate, busy, waits float64) float64 {
 	if !c.hasWindow() {
 		return waits
