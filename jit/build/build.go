@@ -19,6 +19,15 @@ import (
 // dimensions of static become concrete, conditions on constants are decided.
 // Extents are left to the planner. Kernels that are fused into it are joined with it; where they cannot be, that is an *Unfit.
 func Kernel(s *spec.Spec, target string) (*ir.Func, *spec.LaunchDims, error) {
+	f, dims, err := joined(s, target)
+	if err == nil {
+		err = order(f, dims, s.Operands())
+	}
+	return f, dims, err
+}
+
+// joined makes the tile IR of a specialisation whose tensors all have their dimensions in the order of declaration: so kernels agree on them that are joined.
+func joined(s *spec.Spec, target string) (*ir.Func, *spec.LaunchDims, error) {
 	f, dims, err := kernel(s, target)
 	if err == nil && len(s.Fused) > 0 {
 		err = fuse(s, f, dims, target)
@@ -374,15 +383,12 @@ func (b *builder) values(x typed.Expr) []*ir.Value {
 		return b.sort(x)
 	case *typed.Load:
 		args := b.positions(x.Indices, x.Checked, x.Needs)
-		t, l := b.tensor(x.Param), spec.Layout{}
+		t := b.tensor(x.Param)
 		if x.Else != nil {
 			args = append(args, b.Cast(b.value(x.Else), t.DType))
 		}
 		b.At = x.At
-		if x.Param.Of == nil { // views are of tensors in their own order
-			l = b.spec.Layouts[b.places[x.Param]]
-		}
-		return b.Emit(&ir.Op{Code: lang.OpLoad, Args: ordered(l, args), Tensor: t, Checked: ordered(l, x.Checked), Hint: accessHint(x.Hints)})
+		return b.Emit(&ir.Op{Code: lang.OpLoad, Args: args, Tensor: t, Checked: x.Checked, Hint: accessHint(x.Hints)})
 	case *typed.Take:
 		return one(b.take(x))
 	case *typed.For:

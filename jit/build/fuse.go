@@ -51,7 +51,7 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 	before := *s
 	for i := range s.Fused {
 		fusion := &s.Fused[i]
-		part, partDims, err := Kernel(fusion.Spec, target)
+		part, partDims, err := joined(fusion.Spec, target)
 		if err != nil {
 			return err
 		}

@@ -36,9 +36,6 @@ func (b *builder) lay(t *ir.Tensor, p *typed.Param, place int, times, by int64) 
 	l := b.spec.Layouts[place]
 	t.Align, t.Constant = l.Align, l.Constant
 	for d := range p.Shape {
-		if l.Order != nil {
-			d = l.Order[d]
-		}
 		t.Shape = append(t.Shape, b.dim(p.Shape[d]))
 	}
 	if !l.Contiguous {
@@ -89,14 +86,44 @@ func (b *builder) tensor(p *typed.Param) *ir.Tensor {
 	return t
 }
 
-// ordered gives what stands for each dimension of a tensor, in the order in which these lie in memory.
-func ordered[T any](l spec.Layout, of []T) []T {
-	if l.Order == nil {
+// order gives tensors, and the views of them, their dimensions in the order in which these lie in memory (spec.Layout), in all accesses. A tensor that is seen in another shape has none of
+// its own: that is an *Unfit.
+func order(f *ir.Func, dims *spec.LaunchDims, operands []spec.Operand) error {
+	orders := map[*ir.Tensor][]int{}
+	n := 0
+	for _, o := range operands {
+		if !o.IsTensor {
+			continue
+		}
+		t := f.Tensors[n]
+		n++
+		if orders[t] = o.Layout.Order; orders[t] != nil && (o.Flat || len(orders[t]) != len(t.Shape)) {
+			return &Unfit{t.Name + " is seen in another shape, and its dimensions do not lie in the order of declaration"}
+		}
+	}
+	for i, place := range dims.Views {
+		orders[f.Tensors[n+i]] = operands[place].Layout.Order
+	}
+	for t, order := range orders {
+		t.Shape = ordered(order, t.Shape)
+	}
+	f.Walk(func(op *ir.Op) bool {
+		if order := orders[op.Tensor]; order != nil {
+			op.Args, op.Checked = ordered(order, op.Args), ordered(order, op.Checked)
+		}
+		return true
+	})
+	return nil
+}
+
+// ordered gives what stands for each dimension of a tensor in another order; what comes behind the dimensions stays there.
+func ordered[T any](order []int, of []T) []T {
+	if order == nil || of == nil {
 		return of
 	}
 	out := make([]T, len(of))
-	copy(out[len(l.Order):], of[len(l.Order):])
-	for i, d := range l.Order {
+	copy(out[len(order):], of[len(order):])
+	for i, d := range order {
 		out[i] = of[d]
 	}
 	return out

@@ -45,8 +45,8 @@ type Call struct {
 	Fills []int
 	// At is the call that the source has; of a launch of several kernels, that of one of them.
 	At lang.Span
-	// copies: the launch lays an operand of a later one out anew.
-	copies bool
+	// copies is, of a launch that lays an operand of later ones out anew, how these see it; nil of others.
+	copies *lie
 	// params are the parameters of the specialisation paramsOf, which passes ask for again and again.
 	params   []*typed.Param
 	paramsOf *spec.Spec
@@ -87,7 +87,7 @@ func (b *Bound) Fused() bool {
 // others have laid out anew.
 func (b *Bound) AsWritten() bool {
 	return !b.Fused() && !slices.ContainsFunc(b.Calls, func(c Call) bool {
-		return c.Spec.Cut != nil || c.copies
+		return c.Spec.Cut != nil || c.copies != nil
 	})
 }
 

@@ -78,6 +78,9 @@ func (b *Bound) relayout(env *compile.Compiler, opts *Options) error {
 		return nil
 	}
 	b.Calls = calls
+	if !opts.Deterministic { // of which no prediction knows all numbers of rows
+		b.storeAsRead(env)
+	}
 	b.live()
 	if opts.Dump != nil {
 		opts.Dump("relayout", b.Listing())
@@ -366,23 +369,15 @@ func (b *Bound) copyAnew(c *Call, r relaid, held map[copyOf]View, guard int64) (
 		s.Pins = map[string]int64{fmt.Sprintf("BI%d", inner): min(spec.Bucket(shape[inner]), copiedRun)}
 	}
 
-	reads := withLayout(c.Spec, r.path, r.param, func(l *spec.Layout) {
-		if r.order == nil {
-			*l = s.Layouts[1]
-		}
-		l.Order, l.Align, l.As = r.order, s.Layouts[1].Align, r.as
-	})
-	c.Spec, c.Tensors, c.params, c.paramsOf = reads, slices.Clone(c.Tensors), nil, nil
-	// The launch sees the tensor in the shape that it was declared in: its strides say where the elements lie.
-	seen := View{Slot: to.Slot, DType: to.DType, Shape: from.Shape, Strides: make([]int64, len(order))}
+	lies := lie{order: r.order, as: r.as, view: View{Slot: to.Slot, DType: to.DType, Shape: from.Shape, Strides: make([]int64, len(order))}}
 	for i, d := range order {
-		seen.Strides[d] = to.Strides[i]
+		lies.view.Strides[d] = to.Strides[i]
 	}
-	c.Tensors[r.place] = seen
+	b.lay(c, r.place, r.param, r.path, &lies)
 	if copied {
 		return nil, nil
 	}
-	return &Call{Spec: s, Tensors: []View{from, to}, copies: true}, nil
+	return &Call{Spec: s, Tensors: []View{from, to}, copies: &lies}, nil
 }
 
 // withLayout is a specialisation with another layout of a parameter of the one at a path.

@@ -122,15 +122,15 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 	}
 	p := best.plan(m)
 	p.Estimate, p.Next = best.estimate(m), second.estimate(m)
-	if n := (at{m, best.c}).beyondRegisters(best.e); n > 0 {
+	if n := (at{m, best.c, 0}).beyondRegisters(best.e); n > 0 {
 		p.Why = append(p.Why, fmt.Sprintf("no smaller tiles: the assembler keeps %d registers a thread in memory", n))
 	}
 	if len(p.Once) > 0 {
 		p.Why = append(p.Why, fmt.Sprintf("read once, and first to leave the L2: %s", strings.Join(p.Once, ", ")))
 	}
-	p.Why = append(p.Why, fmt.Sprintf("chosen %s: %s", at{m, best.c}.describe(), best.e))
+	p.Why = append(p.Why, fmt.Sprintf("chosen %s: %s", at{m, best.c, 0}.describe(), best.e))
 	if second.e != nil {
-		p.Why = append(p.Why, fmt.Sprintf("next %s: %s", at{m, second.c}.describe(), second.e))
+		p.Why = append(p.Why, fmt.Sprintf("next %s: %s", at{m, second.c, 0}.describe(), second.e))
 	}
 	return p, nil
 }
@@ -183,13 +183,13 @@ func (s *scored) plan(m *model) *Plan {
 		p.Private, p.Relayout, p.Cut = int(m.mostPrivate), m.relayout, m.cut
 		p.Online = m.online
 		p.Forms = maps.Clone(m.forms)
-		if n := (at{m, s.c}).longestFirst(s.e); n > 1 && p.Forms["longest"] == 0 {
+		if n := (at{m, s.c, 0}).longestFirst(s.e); n > 1 && p.Forms["longest"] == 0 {
 			p.Forms["longest"] = n
 		}
-		if (at{m, s.c}).onePhase() && p.Forms["phases"] == 0 {
+		if (at{m, s.c, 0}).onePhase() && p.Forms["phases"] == 0 {
 			p.Forms["phases"] = 1
 		}
-		if (at{m, s.c}).alternates() && p.Forms["overlap"] == 0 {
+		if (at{m, s.c, 0}).alternates() && p.Forms["overlap"] == 0 {
 			p.Forms["overlap"] = inTurns
 		}
 	}
@@ -200,7 +200,7 @@ func (s *scored) plan(m *model) *Plan {
 	if s.c.sharers > 1 {
 		p.Split, p.Cluster = map[string]int64{m.f.Axes[m.shared].Name: int64(s.c.sharers)}, s.c.sharers
 	}
-	c := at{m, s.c}
+	c := at{m, s.c, 0}
 	p.Once = c.readOnce()
 	if told := s.e.perSM; m.target.IsGPU() && m.occupancy == 0 {
 		switch windows := !m.contracts && c.busyWarps() == enoughWithWindows; {

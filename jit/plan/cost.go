@@ -112,10 +112,11 @@ func seconds(t float64) string {
 	return time.Duration(math.Round(t * 1e9)).String()
 }
 
-// at is a candidate with what follows from its extents.
+// at is a candidate with what follows from its extents. asked numbers it among those of a search, for what is asked of each again and again (facts); 0 for others.
 type at struct {
 	*model
 	candidate
+	asked int
 }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

@@ -65,7 +65,7 @@ func (s *scored) estimate(m *model) *Estimate {
 		return nil
 	}
 	return &Estimate{
-		Choice: at{m, s.c}.describe(), Seconds: e.time, Terms: e.terms(), Bound: e.bound(), Blocks: e.blocks, WaveEfficiency: e.waves,
+		Choice: at{m, s.c, 0}.describe(), Seconds: e.time, Terms: e.terms(), Bound: e.bound(), Blocks: e.blocks, WaveEfficiency: e.waves,
 		Residency: e.perSM, Registers: e.registers, SharedBytes: e.sharedBytes, Shorter: e.shorter, SharesSteps: s.c.sharers > 1, KeepsRows: e.keeps,
 	}
 }

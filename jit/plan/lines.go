@@ -79,7 +79,7 @@ func (s *search) tears(i int) bool {
 	if !s.contracts || s.best.e == nil {
 		return false
 	}
-	c := at{s.model, s.best.c}
+	c := at{s.model, s.best.c, 0}
 	return slices.ContainsFunc(s.ops, func(o step) bool {
 		run := 0.0
 		if s.results[o.op] {

@@ -65,6 +65,9 @@ type model struct {
 	softmax bool
 	// chainsF32 says that it has products of f32 by the matrix unit, and takes what one gives for another, or reduces it.
 	chainsF32 bool
+	// visited is how many candidates searches have gone through, and facts what is known of each product.
+	visited int
+	facts   map[*ir.Op]*facts
 	// roles are those of the operands of products, as block.WgmmaRoles gives them.
 	roles map[*ir.Op]block.Roles
 	// windowed are the products whose steps may have several taps of a window.
@@ -176,7 +179,7 @@ type operand struct {
 func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, sizes: sizes, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
-		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, loopsAround: map[*ir.Op]map[int][][][]int{}, scanned: map[*ir.Op]map[int]bool{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}, results: map[*ir.Op]bool{}, alikes: map[along]int64{}, depth: -1}
+		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, loopsAround: map[*ir.Op]map[int][][][]int{}, scanned: map[*ir.Op]map[int]bool{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}, facts: map[*ir.Op]*facts{}, results: map[*ir.Op]bool{}, alikes: map[along]int64{}, depth: -1}
 	m.misaligned = misalignedOf(f, t)
 	for i, a := range f.Axes {
 		m.place[a] = i
@@ -310,6 +313,7 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, loops []*ir.Op) {
 	m.ofBytes = (m.ofBytes || m.products == 1) && x.DType.Bits() == 8 && y.DType.Bits() == 8
 	m.mixed = m.mixed || op.Mixed()
 	m.stepwise = m.stepwise || block.F8(m.f, op, m.target)
+	m.facts[op] = &facts{deep: [2]bool{deep(op, 0), deep(op, 1)}}
 	if roles, ok := block.WgmmaRoles(op); ok {
 		m.roles[op] = roles
 	}

@@ -250,8 +250,45 @@ func (c at) sides(op *ir.Op) (rows, columns int64) {
 	return rows, columns
 }
 
+// facts is what is known of a product: deep of each operand, and the rest of one candidate, that which was asked about last.
+type facts struct {
+	deep    [2]bool
+	asked   int
+	columns int   // (columnsOf)
+	rows    int64 // (window)
+	taken   bool  // (byWarpgroups)
+}
+
+// deep reports an operand that is loaded, and contiguous along the depth of its product.
+func deep(op *ir.Op, arg int) bool {
+	v := op.Args[arg]
+	return v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(op.Over, block.Contiguous(block.AccessOf(v.Def)))
+}
+
+// known is what is known of a product of this candidate; nil where nothing is kept of it.
+func (c at) known(op *ir.Op) *facts {
+	if c.asked == 0 {
+		return nil
+	}
+	k := c.facts[op]
+	if k != nil && k.asked != c.asked { // each is found by those before it
+		k.asked = c.asked
+		k.columns = c.findColumns(op)
+		k.rows = c.findWindow(op)
+		k.taken = c.takenByWarpgroups(op)
+	}
+	return k
+}
+
 // columnsOf is the argument of a product that plays the columns where wgmma takes it.
 func (c at) columnsOf(op *ir.Op) int {
+	if k := c.known(op); k != nil {
+		return k.columns
+	}
+	return c.findColumns(op)
+}
+
+func (c at) findColumns(op *ir.Op) int {
 	if w := c.windowOf(op); w != nil && c.hasTaps() && w.AsColumns(c.extentOf, c.warps) {
 		return w.Arg
 	}
@@ -267,6 +304,13 @@ func (c at) columnsOf(op *ir.Op) int {
 // byWarpgroups reports a product that the backend computes by wgmma: warpgroups
 // read operands from shared memory, which a warp of its own fills.
 func (c at) byWarpgroups(op *ir.Op) bool {
+	if k := c.known(op); k != nil {
+		return k.taken
+	}
+	return c.takenByWarpgroups(op)
+}
+
+func (c at) takenByWarpgroups(op *ir.Op) bool {
 	if !c.target.Has(target.Wgmma) || c.wgmma == block.WgmmaNever || c.warps%4 != 0 {
 		return false
 	}
@@ -310,24 +354,20 @@ func (c at) oneDepth(op *ir.Op) bool {
 		}
 		return places
 	}
-	x, y := op.Args[0], op.Args[1]
-	if c.columnsOf(op) == 0 {
-		x, y = y, x
-	}
-	deep := func(v *ir.Value) bool {
-		return v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(op.Over, block.Contiguous(block.AccessOf(v.Def)))
-	}
+	of := c.columnsOf(op)
+	x, y := op.Args[1-of], op.Args[of]
+	deepX, deepY := c.facts[op].deep[1-of], c.facts[op].deep[of]
 	rows, columns := ir.Without(x.Type.Axes, y.Type.Axes), ir.Without(y.Type.Axes, x.Type.Axes)
 	over := len(long(op.Over))
 	if over > 1 {
 		if rows, arg := c.window(op); rows > 0 {
-			return arg == c.columnsOf(op) || len(long(columns)) < 2 || ir.Divided(columns) < 2 && deep(y)
+			return arg == of || len(long(columns)) < 2 || ir.Divided(columns) < 2 && deepY
 		}
 	}
-	if over > 1 && (deep(x) || deep(y) || x.Def == nil || y.Def == nil || x.Def.Code != lang.OpLoad || y.Def.Code != lang.OpLoad || op.Args[0].Type.DType.Size() != 2) || len(long(columns)) > 1 && (ir.Divided(columns) > 1 || !deep(y)) {
+	if over > 1 && (deepX || deepY || x.Def == nil || y.Def == nil || x.Def.Code != lang.OpLoad || y.Def.Code != lang.OpLoad || op.Args[0].Type.DType.Size() != 2) || len(long(columns)) > 1 && (ir.Divided(columns) > 1 || !deepY) {
 		return false
 	}
-	return len(long(rows)) < 2 || x.Def == nil || x.Def.Code != lang.OpLoad || deep(x)
+	return len(long(rows)) < 2 || x.Def == nil || x.Def.Code != lang.OpLoad || deepX
 }
 
 // inF8 reports a product of floats of 8 bits that are multiplied as they are.

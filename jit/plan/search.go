@@ -307,7 +307,8 @@ func (s *search) visit(extent []int64) rank {
 	for _, w := range s.warps {
 		for _, st := range s.stages {
 			for _, n := range s.parts {
-				c := at{s.model, candidate{extent: extent, warps: w, stages: st, sharers: n}}
+				s.visited++
+				c := at{s.model, candidate{extent: extent, warps: w, stages: st, sharers: n}, s.visited}
 				if len(s.stages) > 1 && !s.ofBytes && !s.mixed && slices.Contains(deepStages, st) && !c.coversNothing() || !c.inOrder() || !c.spreads() || n > 1 && len(s.parts) > 1 && c.gainsNothing() {
 					continue
 				}

@@ -27,18 +27,26 @@ func (m *model) windowOf(op *ir.Op) *block.Window {
 
 // window is how many rows the window has in which an operand of a product, given by its argument, lies in a step of several taps; 0 where steps have one, or where warpgroups cannot read it so.
 func (c at) window(op *ir.Op) (rows int64, arg int) {
-	if !c.hasTaps() {
-		return 0, 0
-	}
 	w := c.windowOf(op)
 	if w == nil {
 		return 0, 0
 	}
+	if k := c.known(op); k != nil {
+		return k.rows, w.Arg
+	}
+	return c.findWindow(op), w.Arg
+}
+
+func (c at) findWindow(op *ir.Op) int64 {
+	w := c.windowOf(op)
+	if w == nil || !c.hasTaps() {
+		return 0
+	}
 	n, ok := w.Fits(c.extentOf, c.columnsOf(op) == w.Arg, c.warps)
 	if !ok {
-		return 0, 0
+		return 0
 	}
-	return int64(n), w.Arg
+	return int64(n)
 }
 
 func (c at) extentOf(a *ir.Axis) int { return int(c.extent[c.place[a]]) }

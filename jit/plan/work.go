@@ -25,7 +25,7 @@ type Work struct {
 
 // WorkOf is the work of a launch of a kernel, as it was before it was cut for a plan. sizes gives the size of every dimension.
 func WorkOf(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64, p *Plan) Work {
-	c := at{newModel(f, t, sizes), candidate{extent: make([]int64, len(f.Axes)), warps: p.Warps, stages: p.Stages}}
+	c := at{newModel(f, t, sizes), candidate{extent: make([]int64, len(f.Axes)), warps: p.Warps, stages: p.Stages}, 0}
 	for i, a := range f.Axes {
 		switch {
 		case a.Scalar:
