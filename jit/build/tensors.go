@@ -97,7 +97,7 @@ func order(f *ir.Func, dims *spec.LaunchDims, operands []spec.Operand) error {
 		}
 		t := f.Tensors[n]
 		n++
-		if orders[t] = o.Layout.Order; orders[t] != nil && (o.Flat || len(orders[t]) != len(t.Shape)) {
+		if orders[t] = o.Layout.Order; orders[t] != nil && (len(orders[t]) != len(t.Shape) || o.Flat && len(t.Shape) == len(o.Shape)) {
 			return &Unfit{t.Name + " is seen in another shape, and its dimensions do not lie in the order of declaration"}
 		}
 	}

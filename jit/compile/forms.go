@@ -36,7 +36,7 @@ func Forms(s *spec.Spec, target target.Machine) (forms []Form, err error) {
 
 // lowerForm plans a form of a specialisation as it is: no pass runs.
 func lowerForm(s *spec.Spec, f *ir.Func, target target.Machine) (*Lowered, error) {
-	_, dims, err := build.Kernel(s, target.Name)
+	_, dims, err := build.Kernel(s.Whole(), target.Name)
 	if err != nil {
 		return nil, err
 	}

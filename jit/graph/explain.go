@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"slices"
+
 	"tilec/jit/compile"
 	"tilec/jit/spec"
 	"tilec/jit/target"
@@ -159,10 +161,15 @@ func (p *predictor) kind(s *spec.Spec) (Kind, error) {
 	return k, nil
 }
 
-// kernels are the kernels of a launch, each by itself.
+// kernels are the kernels of a launch, each by itself, with tensors as it is declared that the launch sees in another shape.
 func kernels(s *spec.Spec) []*spec.Spec {
 	one := *s
-	one.Fused = nil
+	one.Fused, one.Layouts = nil, slices.Clone(s.Layouts)
+	for i, p := range spec.Params(s.Kernel) {
+		if l := &one.Layouts[i]; len(l.Order) != len(p.Shape) {
+			l.Order = nil
+		}
+	}
 	all := []*spec.Spec{&one}
 	for i := range s.Fused {
 		all = append(all, kernels(s.Fused[i].Spec)...)

@@ -122,7 +122,7 @@ type written struct {
 
 // writtenBy reads that of the stores in a launch's tile IR; nil where they may be anywhere.
 func writtenBy(c *Call, place int, target string) *written {
-	if len(c.Spec.Kernel.Parts) > 0 {
+	if len(c.Spec.Kernel.Parts) > 0 || c.Spec.Cut != nil {
 		return nil
 	}
 	f, dims, err := build.Kernel(c.Spec, target)

@@ -5,8 +5,11 @@ import (
 
 	"tilec/jit/compile"
 	"tilec/jit/spec"
+	"tilec/jit/target"
 	"tilec/jit/tensor"
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file lets launches store what later ones read laid out anew in the order in which those read it, so that no copy stands between them: layout assignment, as compilers of networks call
@@ -31,6 +34,90 @@ type lie struct {
 	view View
 }
 
+// seen is how a tensor lies that a launch sees so in the order of declaration, and maybe with several dimensions as one, or one as several; nil where it cannot see it.
+func (l *lie) seen(v *View) *lie {
+	if !v.Contiguous() || v.Offset != 0 || v.DType != l.view.DType {
+		return nil
+	}
+	if slices.Equal(v.Shape, l.view.Shape) {
+		return l
+	}
+	order, fits := regroup(l.view.Shape, l.order, v.Shape)
+	if !fits {
+		return nil
+	}
+	to := inOrder(*v, order)
+	to.view.Slot = l.view.Slot
+	return &to
+}
+
+// inOrder is a tensor without gaps whose dimensions lie in an order.
+func inOrder(v View, order []int) lie {
+	shape := make([]int64, len(order))
+	for i, d := range order {
+		shape[i] = v.Shape[d]
+	}
+	strides := tensor.Contiguous(shape)
+	v.Strides = make([]int64, len(order))
+	for i, d := range order {
+		v.Strides[d] = strides[i]
+	}
+	return lie{order: order, view: v}
+}
+
+// regroup gives the order of the dimensions of a tensor that is seen in another shape, where each dimension is several neighbours of the first shape, or one of several that one of these is, and
+// they lie behind each other in the order too.
+func regroup(shape []int64, order []int, as []int64) (found []int, fits bool) {
+	if order == nil || slices.Contains(shape, 0) || tensor.Elements(shape) != tensor.Elements(as) {
+		return nil, false
+	}
+	type part struct{ of, as int } // positions of one dimension of both
+	var parts []part
+	i, k, n, m := -1, -1, int64(1), int64(1) // the dimensions that are gone through, and what is left of them
+	for {
+		for n == 1 && i < len(shape)-1 {
+			i++
+			n = shape[i]
+		}
+		for m == 1 && k < len(as)-1 {
+			k++
+			m = as[k]
+		}
+		if n == 1 && m == 1 {
+			break
+		}
+		both := min(n, m)
+		if n%both != 0 || m%both != 0 {
+			return nil, false
+		}
+		parts, n, m = append(parts, part{i, k}), n/both, m/both
+	}
+	for d := range as {
+		if as[d] == 1 { // anywhere
+			found = append(found, d)
+		}
+	}
+	last := -1
+	for _, d := range order {
+		for at, p := range parts {
+			switch {
+			case p.of != d:
+				continue
+			case slices.Contains(found, p.as):
+				if last != at-1 || parts[last].as != p.as {
+					return nil, false
+				}
+			case at > 0 && parts[at-1].as == p.as: // its first part lies elsewhere
+				return nil, false
+			default:
+				found = append(found, p.as)
+			}
+			last = at
+		}
+	}
+	return found, true
+}
+
 // moved is a temporary that is to lie otherwise.
 type moved struct {
 	slot Slot
@@ -38,7 +125,7 @@ type moved struct {
 }
 
 // lay lets a launch have an operand where it lies now.
-func (b *Bound) lay(c *Call, place, param int, path []int, to *lie) {
+func (b *Bound) lay(c *Call, place int, param *typed.Param, path []int, to *lie) {
 	c.Spec = withLayout(c.Spec, path, param, func(l *spec.Layout) {
 		now := b.layout(&to.view)
 		if to.order == nil {
@@ -62,7 +149,7 @@ func (b *Bound) storeAsRead(env *compile.Compiler) {
 	for n := 0; n < len(asked); n++ {
 		all, order := []moved{asked[n]}, asked[n].to.order
 		for len(all) <= mostMoved {
-			at, calls := b.with(all)
+			at, calls := b.with(all, env.Device.Target())
 			if calls == nil {
 				break
 			}
@@ -86,7 +173,7 @@ func (b *Bound) storeAsRead(env *compile.Compiler) {
 
 // with gives the launches that store and read some temporaries, in their order, as they are where these lie otherwise, and their places; a copy that is not needed then has no
 // specialisation. There are none where one of them cannot have a tensor so.
-func (b *Bound) with(all []moved) (at []int, calls []Call) {
+func (b *Bound) with(all []moved, t target.Machine) (at []int, calls []Call) {
 	stored := make([]int, len(all))
 	find := func(v *View) int { return slices.IndexFunc(all, func(m moved) bool { return m.slot == v.Slot }) }
 	for k := range b.Calls {
@@ -99,22 +186,26 @@ func (b *Bound) with(all []moved) (at []int, calls []Call) {
 			if n < 0 {
 				continue
 			}
-			v, to := &b.Calls[k].Tensors[i], &all[n].to
+			v := &b.Calls[k].Tensors[i]
+			to := all[n].to.seen(v)
 			if o.Mode == lang.Out {
 				stored[n]++
 			}
-			if c.copies != nil && i == 0 && c.copies.view.Slot == to.view.Slot {
+			if c.copies != nil && i == 0 && c.copies.view.Slot == all[n].to.view.Slot {
 				c.Spec = nil
 				break
 			}
 			l := o.Layout
-			if !v.Contiguous() || v.Offset != 0 || v.DType != to.view.DType || !slices.Equal(v.Shape, to.view.Shape) || c.Spec.Cut != nil || slices.Contains(c.Fills, i) ||
-				o.Mode == lang.InOut || o.Flat || !l.Contiguous || l.Order != nil || l.As.IsValid() || l.Grows != nil || l.Starts {
+			if to == nil || c.Spec.Cut != nil && !o.IsOutput() || o.Flat && len(v.Shape) == len(o.Shape) || slices.Contains(c.Fills, i) ||
+				o.Mode == lang.InOut || !l.Contiguous || l.Order != nil || l.As.IsValid() || l.Grows != nil || l.Starts {
 				return nil, nil
 			}
-			b.lay(&c, i, slices.Index(spec.Params(o.Of.Kernel), o.Param), o.Path, to)
+			b.lay(&c, i, o.Param, o.Path, to)
 		}
 		if c.Spec != b.Calls[k].Spec {
+			if c.Spec != nil && c.Spec.Cut != nil && !sameBetween(c.Spec, t) {
+				return nil, nil
+			}
 			at, calls = append(at, k), append(calls, c)
 		}
 	}
@@ -122,6 +213,19 @@ func (b *Bound) with(all []moved) (at []int, calls []Call) {
 		return nil, nil
 	}
 	return at, calls
+}
+
+// sameBetween reports the second half of a kernel that takes from the first what it has stored, wherever the tensors of the second lie: where a kernel is cut follows from how all of them do.
+func sameBetween(s *spec.Spec, t target.Machine) bool {
+	h, err := Cut(s.Whole(), t)
+	if err != nil || h == nil || !s.Cut.Behind {
+		return false
+	}
+	between := s.Kernel.Params[len(s.Kernel.Params)-1]
+	return h.DType == between.DType.Of && slices.EqualFunc(h.Shape, between.Shape, func(n int64, d size.Size) bool {
+		of, err := d.Eval(s.Value)
+		return err == nil && of == n
+	})
 }
 
 // alike are the temporaries that launches have as they are declared, and could have in an order.
@@ -134,16 +238,7 @@ func alike(calls []Call, order []int) (found []moved) {
 			if !v.Slot.Temp || len(v.Shape) != len(order) || !v.Contiguous() || slices.ContainsFunc(found, func(m moved) bool { return m.slot == v.Slot }) {
 				return
 			}
-			shape := make([]int64, len(order))
-			for i, d := range order {
-				shape[i] = v.Shape[d]
-			}
-			to, strides := *v, tensor.Contiguous(shape)
-			to.Strides = make([]int64, len(order))
-			for i, d := range order {
-				to.Strides[d] = strides[i]
-			}
-			found = append(found, moved{v.Slot, lie{order: order, view: to}})
+			found = append(found, moved{v.Slot, inOrder(*v, order)})
 		})
 	}
 	return found

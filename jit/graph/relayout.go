@@ -149,10 +149,10 @@ type copyOf struct {
 
 // relaid is an operand of a launch and the order in which it is to lie; nil for its own, with rows at whole lines.
 type relaid struct {
-	// place is among what the launch passes, param among the parameters of the kernel whose operand it is, and path where that is (spec.Operand).
-	place, param int
-	path         []int
-	order        []int
+	// place is among what the launch passes, param that of the kernel whose operand it is, and path where that is (spec.Operand).
+	place       int
+	param       *typed.Param
+	path, order []int
 	// as is the type that the elements are to have, where they are to have another.
 	as lang.DType
 	// judged: the copy is made where the plan with it is predicted to be faster.
@@ -263,7 +263,7 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 		if r.As.IsValid() && !slices.Contains(retyped, r.Tensor) || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(f, &r, t, sizeOf) {
 			continue
 		}
-		found = append(found, relaid{place: place, param: slices.Index(spec.Params(o.Of.Kernel), o.Param), path: o.Path, order: r.Order, as: r.As, judged: judged})
+		found = append(found, relaid{place: place, param: o.Param, path: o.Path, order: r.Order, as: r.As, judged: judged})
 	}
 	return found
 }
@@ -380,16 +380,21 @@ func (b *Bound) copyAnew(c *Call, r relaid, held map[copyOf]View, guard int64) (
 	return &Call{Spec: s, Tensors: []View{from, to}, copies: &lies}, nil
 }
 
-// withLayout is a specialisation with another layout of a parameter of the one at a path.
-func withLayout(s *spec.Spec, path []int, param int, change func(*spec.Layout)) *spec.Spec {
+// withLayout is a specialisation with another layout of a parameter of the one at a path. A half of a kernel has those of the kernel that others are fused into, and what is fused is the whole's too.
+func withLayout(s *spec.Spec, path []int, param *typed.Param, change func(*spec.Layout)) *spec.Spec {
 	one := *s
 	if len(path) == 0 {
 		one.Layouts = slices.Clone(s.Layouts)
-		change(&one.Layouts[param])
+		change(&one.Layouts[slices.Index(spec.Params(s.Kernel), param)])
 		return &one
 	}
 	one.Fused = slices.Clone(s.Fused)
 	one.Fused[path[0]].Spec = withLayout(s.Fused[path[0]].Spec, path[1:], param, change)
+	if s.Cut != nil {
+		of := *s.Cut.Of
+		of.Fused = one.Fused
+		one.Cut = &spec.Cut{Of: &of, Behind: s.Cut.Behind}
+	}
 	return &one
 }
 

@@ -200,7 +200,7 @@ func (s *Spec) Multiples(fixed map[*size.Symbol]bool) map[*size.Symbol]int64 {
 	}
 	for i, p := range params {
 		l := s.Layouts[i]
-		if !l.Contiguous && l.Order == nil {
+		if !l.Contiguous && l.Order == nil || l.Order != nil && len(l.Order) != len(p.Shape) { // the latter is seen in another shape
 			continue
 		}
 		behind := int64(1)
