@@ -68,6 +68,32 @@ func Misaligned(f *ir.Func) []Relayout {
 	return found
 }
 
+// Piecewise finds the operands of products over several axes that threads copy to shared memory in pieces shorter than whole vectors, and how many bytes a piece has: images along whose rows the taps of a
+// window shift, or that end beside them, and tensors whose rows begin anywhere.
+func Piecewise(f *ir.Func) map[*ir.Op]int64 {
+	found := map[*ir.Op]int64{}
+	f.Walk(func(op *ir.Op) bool {
+		if op.Code.Row().Group != lang.GroupContract || len(op.Over) < 2 {
+			return true
+		}
+		for _, v := range op.Args[:2] {
+			if v.Def == nil || v.Def.Code != lang.OpLoad {
+				continue
+			}
+			dims := AccessOf(v.Def)
+			piece := RowsAt(v.Def.Tensor)
+			if len(dims) == 0 || dims[len(dims)-1].Checked || Contiguous(dims) == nil || len(dims[len(dims)-1].Affine.Terms) > 1 {
+				piece = int64(v.Def.Tensor.DType.Size())
+			}
+			if piece < RowUnit {
+				found[v.Def] = piece
+			}
+		}
+		return true
+	})
+	return found
+}
+
 // RowsMisaligned reports a tensor of which some row begins where no box can.
 func RowsMisaligned(t *ir.Tensor) bool { return RowsAt(t) < RowUnit }
 

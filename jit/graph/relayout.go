@@ -244,7 +244,8 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 	if len(anew) > 0 && oneDepth(s, t) {
 		anew = nil
 	}
-	if len(anew) == 0 && (asked == relayoutAlways || s.Vary == nil && !s.Debug) {
+	mayJudge := s.Vary == nil && !s.Debug
+	if len(anew) == 0 && (asked == relayoutAlways || mayJudge) {
 		anew, judged = append(oneOfTwo(append(block.Narrow(f, t), block.Across(f, t)...), sizeOf), block.Misaligned(f)...), true
 	}
 	rowsFit := func(r block.Relayout) bool { // which boxes copy then
@@ -260,10 +261,14 @@ func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 			continue
 		}
 		o := all[place]
-		if r.As.IsValid() && !slices.Contains(retyped, r.Tensor) || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(f, &r, t, sizeOf) {
+		if r.As.IsValid() && !slices.Contains(retyped, r.Tensor) || o.Flat || len(o.Shape) != len(r.Tensor.Shape) || r.Order != nil && !o.Layout.Contiguous {
 			continue
 		}
-		found = append(found, relaid{place: place, param: o.Param, path: o.Path, order: r.Order, as: r.As, judged: judged})
+		unsure := asked != relayoutAlways && !relayoutPays(f, &r, t, sizeOf)
+		if unsure && (judged || !mayJudge) {
+			continue
+		}
+		found = append(found, relaid{place: place, param: o.Param, path: o.Path, order: r.Order, as: r.As, judged: judged || unsure})
 	}
 	return found
 }

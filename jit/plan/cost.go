@@ -456,7 +456,7 @@ func (c at) gpu() (*estimate, *violation) {
 			moved.l2 += max(moved.once-float64(t.L2Size), 0)
 		}
 	}
-	e.l2 = moved.l2/min(l2, active*perSM)/tail + c.runs(active)
+	e.l2 = max(moved.l2/min(l2, active*perSM)/tail+c.runs(active), c.pieces(active))
 	if wide && e.blocks >= sms {
 		tail = lastRound(float64(e.blocks)/float64(t.SMs), t.DRAM/(float64(t.SMs)*perSM))
 	}

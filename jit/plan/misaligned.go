@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/target"
@@ -29,9 +31,12 @@ func misalignedOf(f *ir.Func, t target.Machine) map[*ir.Tensor]int64 {
 	return pieces
 }
 
-// copied is the cycles of multiprocessors for the copies of n elements that a load takes where its rows are misaligned; 0 for others.
+// copied is the cycles of multiprocessors for the copies of n elements that a load takes where its rows are misaligned, or the taps of a window shift along them; 0 for others.
 func (c at) copied(load *ir.Op, n float64) float64 {
 	piece := c.misaligned[load.Tensor]
+	if p := c.piecewise[load]; piece == 0 && p > 0 && p <= asyncPiece && !slices.ContainsFunc(c.multiplied[load.Result()], c.byWarpgroups) {
+		piece = p
+	}
 	if piece == 0 {
 		return 0
 	}

@@ -307,15 +307,15 @@ func (s *search) visit(extent []int64) rank {
 	for _, w := range s.warps {
 		for _, st := range s.stages {
 			for _, n := range s.parts {
-				s.visited++
-				c := at{s.model, candidate{extent: extent, warps: w, stages: st, sharers: n}, s.visited}
+				c := at{s.model, candidate{extent: extent, warps: w, stages: st, sharers: n}, s.anew()}
 				if len(s.stages) > 1 && !s.ofBytes && !s.mixed && slices.Contains(deepStages, st) && !c.coversNothing() || !c.inOrder() || !c.spreads() || n > 1 && len(s.parts) > 1 && c.gainsNothing() {
 					continue
 				}
 				for _, c.persist = range s.persists {
+					c.asked = s.anew()
 					s.compare(c, reach)
 					if paired := c; c.persist == alone && len(s.persists) > 1 {
-						paired.paired = true
+						paired.paired, paired.asked = true, s.anew()
 						s.compare(paired, reach)
 					}
 				}
@@ -323,6 +323,12 @@ func (s *search) visit(extent []int64) rank {
 		}
 	}
 	return r
+}
+
+// anew is the number of another candidate.
+func (m *model) anew() int {
+	m.visited++
+	return m.visited
 }
 
 // compare evaluates a candidate, keeps it where it is among the best, and says how it ranks.
