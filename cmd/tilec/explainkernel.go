@@ -160,7 +160,7 @@ func launchPages(s *spec.Spec, machine target.Machine) ([]*kernelPage, error) {
 		}
 		return p, err
 	}
-	parts, said, judged, rereads, err := partsOf(s, machine)
+	parts, said, judged, how, err := partsOf(s, machine)
 	if err != nil {
 		return nil, err
 	}
@@ -179,22 +179,22 @@ func launchPages(s *spec.Spec, machine target.Machine) ([]*kernelPage, error) {
 		}
 		pages, time = append(pages, page), time+page.Best.Seconds
 	}
-	if whole != nil && !graph.Pays(whole.Best, time, rereads) {
+	if whole != nil && !graph.Pays(whole.Best, time, how) {
 		return []*kernelPage{whole}, nil
 	}
 	return pages, nil
 }
 
 // partsOf are the launches that a launch becomes, with what is said of each; nil where it is one. Judged says that it becomes these where they are predicted to take less time.
-// Rereads says that they read again what one could keep.
-func partsOf(s *spec.Spec, machine target.Machine) (parts []*spec.Spec, said []string, judged, rereads bool, err error) {
+// How is what they do in its place.
+func partsOf(s *spec.Spec, machine target.Machine) (parts []*spec.Spec, said []string, judged bool, how graph.Instead, err error) {
 	h, err := graph.Cut(s, machine)
 	if err != nil {
-		return nil, nil, false, false, err
+		return nil, nil, false, 0, err
 	}
 	if h != nil {
 		between := fmt.Sprintf("%s%v between them; `cut=1` keeps it one", h.DType, h.Shape)
-		return []*spec.Spec{h.Front, h.Behind}, []string{"the first of the two launches in which it is cut, with " + between, "the second of two launches, with " + between}, h.Judged, h.Rereads, nil
+		return []*spec.Spec{h.Front, h.Behind}, []string{"the first of the two launches in which it is cut, with " + between, "the second of two launches, with " + between}, h.Judged, h.Instead(), nil
 	}
 	parts, judged, err = graph.Relaid(s, machine)
 	for i := range parts {
@@ -208,7 +208,7 @@ func partsOf(s *spec.Spec, machine target.Machine) (parts []*spec.Spec, said []s
 			said = append(said, fmt.Sprintf("lays out an operand of %s anew", s.Kernel.Name))
 		}
 	}
-	return parts, said, judged, false, err
+	return parts, said, judged, graph.LaidAnew, err
 }
 
 // givenTo are the sizes, constants, types and pins of options.

@@ -68,25 +68,29 @@ func Misaligned(f *ir.Func) []Relayout {
 	return found
 }
 
-// Piecewise finds the operands of products over several axes that threads copy to shared memory in pieces shorter than whole vectors, and how many bytes a piece has: images along whose rows the taps of a
-// window shift, or that end beside them, and tensors whose rows begin anywhere.
-func Piecewise(f *ir.Func) map[*ir.Op]int64 {
-	found := map[*ir.Op]int64{}
+// Piecewise finds the operands of products over several axes that threads copy to shared memory in pieces of less than RowUnit bytes: images along whose rows the taps of a window shift, or that end
+// beside them, and tensors whose rows begin anywhere. It gives the axes along which the neighbours of an operand lie, of each dimension, the last first.
+func Piecewise(f *ir.Func) map[*ir.Op][][]*ir.Axis {
+	found := map[*ir.Op][][]*ir.Axis{}
 	f.Walk(func(op *ir.Op) bool {
 		if op.Code.Row().Group != lang.GroupContract || len(op.Over) < 2 {
 			return true
 		}
 		for _, v := range op.Args[:2] {
-			if v.Def == nil || v.Def.Code != lang.OpLoad {
+			if v.Def == nil || v.Def.Code != lang.OpLoad || len(v.Def.Tensor.Shape) == 0 {
 				continue
 			}
 			dims := AccessOf(v.Def)
-			piece := RowsAt(v.Def.Tensor)
-			if len(dims) == 0 || dims[len(dims)-1].Checked || Contiguous(dims) == nil || len(dims[len(dims)-1].Affine.Terms) > 1 {
-				piece = int64(v.Def.Tensor.DType.Size())
+			last := dims[len(dims)-1]
+			if last.Gather || !last.Checked && len(last.Affine.Terms) == 1 && !RowsMisaligned(v.Def.Tensor) {
+				continue
 			}
-			if piece < RowUnit {
-				found[v.Def] = piece
+			for _, d := range slices.Backward(dims) {
+				var along []*ir.Axis
+				for _, t := range d.Affine.Terms {
+					along = append(along, t.Axis)
+				}
+				found[v.Def] = append(found[v.Def], along)
 			}
 		}
 		return true

@@ -182,7 +182,7 @@ func Cut(s *spec.Spec, t target.Machine) (*Halves, error) {
 func (b *Bound) halvesOf(c Call, env *compile.Compiler, guard int64) ([]Call, error) {
 	s := c.Spec
 	h, err := Cut(s, env.Device.Target())
-	if h == nil || err != nil || h.Judged && !pays(env, h.Rereads, s, h.Front, h.Behind) {
+	if h == nil || err != nil || h.Judged && !pays(env, h.Instead(), s, h.Front, h.Behind) {
 		return nil, err
 	}
 	bytes := (h.DType.Bytes(tensor.Elements(h.Shape)) + guard + tempAlign - 1) / tempAlign * tempAlign
@@ -209,9 +209,29 @@ func (b *Bound) halvesOf(c Call, env *compile.Compiler, guard int64) ([]Call, er
 	return []Call{front, behind}, nil
 }
 
-// pays reports that several launches are predicted to take less time than the one that they stand for, which may keep what they read again. Where one of them has no plan, the error
+// Instead is what several launches do in place of one.
+type Instead int
+
+const (
+	// Halved launches compute a half of it each.
+	Halved Instead = iota
+	// Rereading launches read again what the one may keep.
+	Rereading
+	// LaidAnew are copies of operands, and the launch that reads them.
+	LaidAnew
+)
+
+// Instead is what the halves of a kernel do.
+func (h *Halves) Instead() Instead {
+	if h.Rereads {
+		return Rereading
+	}
+	return Halved
+}
+
+// pays reports that several launches are predicted to take less time than the one that they stand for. Where one of them has no plan, the error
 // is that of the whole, or there is none.
-func pays(env *compile.Compiler, rereads bool, whole *spec.Spec, parts ...*spec.Spec) bool {
+func pays(env *compile.Compiler, how Instead, whole *spec.Spec, parts ...*spec.Spec) bool {
 	one, err := env.Predicted(whole)
 	if err != nil {
 		return false
@@ -224,13 +244,16 @@ func pays(env *compile.Compiler, rereads bool, whole *spec.Spec, parts ...*spec.
 		}
 		time += n.Seconds
 	}
-	return Pays(one, time, rereads)
+	return Pays(one, time, how)
 }
 
-// Pays reports that launches of so many seconds together are predicted to be faster than one, which may keep what they read again.
-func Pays(one *plan.Estimate, time float64, rereads bool) bool {
-	if rereads {
+// Pays reports that launches of so many seconds together are predicted to be faster than one.
+func Pays(one *plan.Estimate, time float64, how Instead) bool {
+	switch how {
+	case Rereading:
 		return time < one.AgainstReading()
+	case LaidAnew:
+		return time < one.AgainstCopies()
 	}
 	return time < one.Seconds
 }

@@ -62,7 +62,7 @@ func (b *Bound) relayout(env *compile.Compiler, opts *Options) error {
 		if err != nil {
 			return err
 		}
-		if !seen && predicted(c.Spec, found) && !pays(env, false, c.Spec, specsOf(laid)...) {
+		if !seen && predicted(c.Spec, found) && !pays(env, LaidAnew, c.Spec, specsOf(laid)...) {
 			b.Temps, laid, found = b.Temps[:temps], []Call{c}, nil
 			maps.DeleteFunc(held, func(_ copyOf, v View) bool { return v.Slot.Index >= temps })
 		}

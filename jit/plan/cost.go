@@ -60,7 +60,8 @@ type estimate struct {
 	waves                              float64 // wave efficiency, 0 to 1
 	blocks, perSM                      int64
 	registers, sharedBytes, workingSet int64
-	keeps                              bool // rows, in shared memory
+	keeps                              bool    // rows, in shared memory
+	copies                             float64 // see at.inPieces; it is no part of the time
 }
 
 // violation is a limit that a candidate breaks.
@@ -633,6 +634,7 @@ func (c at) work(e *estimate, resident int64, full float64) (ops float64, most i
 		}
 		if s.op.Code == lang.OpLoad {
 			e.issue += c.copied(s.op, n) / (full * t.Clock)
+			e.copies += c.inPieces(s.op, n) / (full * t.Clock)
 			if c.turned[s.op] { // written to shared memory and read from it
 				e.shared += 2 * n * float64(s.op.Tensor.DType.Size()) / (full * t.SharedBytesPerClock * t.Clock)
 			}

@@ -25,6 +25,8 @@ type Estimate struct {
 	SharesSteps bool    `json:"shares_steps,omitempty"`
 	// KeepsRows: blocks keep rows in shared memory that they would read again otherwise.
 	KeepsRows bool `json:"keeps_rows,omitempty"`
+	// Copies is what threads take, at least, to copy windows that they bring in short pieces of many rows; Seconds do not know of it (AgainstCopies).
+	Copies float64 `json:"copies,omitempty"`
 }
 
 // keptFaster is by how much less time rows take that blocks keep than is predicted, held against ways to read them again (H200s, f32, measured and predicted, us: softmax of 4,096 x 50,257 489
@@ -38,6 +40,9 @@ func (e *Estimate) AgainstReading() float64 {
 	}
 	return e.Seconds
 }
+
+// AgainstCopies is the time to hold against a launch that reads its operands laid out anew.
+func (e *Estimate) AgainstCopies() float64 { return max(e.Seconds, e.Copies) }
 
 // Longest is the whole of the time as if all blocks had as many steps as the longest, whether blocks share these or not.
 func (e *Estimate) Longest() float64 {
@@ -66,6 +71,6 @@ func (s *scored) estimate(m *model) *Estimate {
 	}
 	return &Estimate{
 		Choice: at{m, s.c, 0}.describe(), Seconds: e.time, Terms: e.terms(), Bound: e.bound(), Blocks: e.blocks, WaveEfficiency: e.waves,
-		Residency: e.perSM, Registers: e.registers, SharedBytes: e.sharedBytes, Shorter: e.shorter, SharesSteps: s.c.sharers > 1, KeepsRows: e.keeps,
+		Residency: e.perSM, Registers: e.registers, SharedBytes: e.sharedBytes, Shorter: e.shorter, SharesSteps: s.c.sharers > 1, KeepsRows: e.keeps, Copies: e.copies,
 	}
 }
