@@ -71,6 +71,9 @@ func (c at) pieces(active float64) float64 {
 			continue
 		}
 		all, _ := c.elements(s, false)
+		if all == 0 { // and no multiprocessor is active
+			continue
+		}
 		t += float64(float64(runCycles*halfSector) * all / float64(run) / (active * c.target.Clock))
 	}
 	return t
