@@ -2,6 +2,8 @@ package jit_test
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,9 +11,11 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/compile"
+	"tilec/jit/graph"
 	"tilec/jit/jittest"
 	"tilec/jit/target"
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // windows are convolutions of which a block has each element of the image once for several taps.
@@ -134,4 +138,21 @@ kernel strided(x: bf16[N, H, W, C], w: bf16[O, R, S, C]) -> y: bf16[N, H / 2, W 
 			assert.NotRegexp(t, "with r|with s", text, of)
 		}
 	}
+}
+
+// A launch of several convolutions, and of what puts their images together, has more axes than can be gone through for each window: its plan comes in a second, and not in minutes.
+func TestWindowsBesideOthers(t *testing.T) {
+	text, err := os.ReadFile("../bench/beyond/networks.tile")
+	require.NoError(t, err)
+	program, problems := jit.Load("networks.tile", text, nil)
+	require.Empty(t, problems)
+	g := program.Graphs[slices.IndexFunc(program.Graphs, func(g *typed.Graph) bool { return g.Name == "inception" })]
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	b, err := graph.BindSizes(&jit.NewCompiler(d, nil).Compiler, g, jit.Options{Dims: map[string]int64{"B": 10, "C": 480, "O1": 192, "R3": 96, "O3": 208, "R5": 16, "O5": 48, "OP": 64, "H": 224, "W": 224}})
+	require.NoError(t, err)
+	defer b.Free(d)
+	last := b.Calls[len(b.Calls)-1].Spec
+	assert.Contains(t, last.Name(), "conv_bias > conv_bias > cat_channels4")
 }

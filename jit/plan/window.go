@@ -149,7 +149,7 @@ func (s *search) severalTaps(ks []knob) {
 		}
 		best := map[int64]seed{}
 		var order []int64
-		each(s.ofWindows(ks, w.Window), slices.Clone(s.best.c.extent), func(extent []int64) {
+		each(thin(s.ofWindows(ks, &w)), slices.Clone(s.best.c.extent), func(extent []int64) {
 			free := int64(1)
 			for i := range extent {
 				if s.matrix[i] && !slices.Contains(w.Places, s.f.Axes[i]) {
@@ -173,8 +173,9 @@ func (s *search) severalTaps(ks []knob) {
 }
 
 // ofWindows is the space of blocks whose places warpgroups can read of a window, of one image each or two: eight along its first axis and up to four times as many along the next, with all taps of an axis
-// or one, and as much of the depth as a row of the window has room for.
-func (s *search) ofWindows(ks []knob, w *block.Window) []knob {
+// or one, and as much of the depth as a row of the window has room for. Axes that are none of the product's stay as they are in the best block: beside other products a launch has too many of them to
+// go through.
+func (s *search) ofWindows(ks []knob, w *ofWindow) []knob {
 	few := slices.Clone(ks)
 	extent := slices.Clone(s.best.c.extent)
 	for i, k := range ks {
@@ -186,6 +187,8 @@ func (s *search) ofWindows(ks []knob, w *block.Window) []knob {
 			}
 		}
 		switch n := slices.Index(w.Places, a); {
+		case !w.op.Args[0].Type.Has(a) && !w.op.Args[1].Type.Has(a): // of other products, and what they are fused with
+			few[i].values = []int64{s.best.c.extent[at]}
 		case slices.Contains(w.Taps, a):
 			kept(func(v int64) bool { return v == 1 || v == s.size[at] })
 		case n == 0:

@@ -6,6 +6,9 @@ import (
 )
 
 // Errorf is an error of what a launch gives: a size, a type, a condition that does not hold.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func Errorf(at lang.Span, code lang.Code, format string, args ...any) error {
 	return &lang.Diagnostic{Code: code, At: at, Message: fmt.Sprintf(format, args...)}
 }
