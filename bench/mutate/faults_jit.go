@@ -12,10 +12,6 @@ var jitFaults = []Fault{
 	{ID: "order-results", File: "jit/graph/layouts.go", Class: "build", First: "jit TestLaunchesStoreAsIsRead",
 		Old: `|| slices.ContainsFunc(b.Outputs, func(v View) bool { return find(&v) >= 0 }) {`, New: `{`,
 		Note: "what a graph gives lies as the next launch reads it"},
-	{ID: "order-regrouped", File: "jit/graph/layouts.go", Class: "build", First: "jit TestLaunchesStoreAsIsRead",
-		Old: `	to.view.Slot = l.view.Slot
-`, New: ``,
-		Note: "who sees a tensor in another shape has it where it lay"},
 	{ID: "build-range-end", File: "jit/build/positions.go", Class: "build", First: "jit TestConformance/loops",
 		Old: `if !b.isSize(hi, a.Dim) {`, New: `if !b.isSize(hi, a.Dim) && a.Dim == nil {`,
 		Note: "a loop's range is not cut at its dimension"},
