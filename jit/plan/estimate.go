@@ -25,7 +25,7 @@ type Estimate struct {
 	SharesSteps bool    `json:"shares_steps,omitempty"`
 	// KeepsRows: blocks keep rows in shared memory that they would read again otherwise.
 	KeepsRows bool `json:"keeps_rows,omitempty"`
-	// Copies is what threads take, at least, to copy windows that they bring in short pieces of many rows; Seconds do not know of it (AgainstCopies).
+	// Copies is what threads take to copy windows that they bring in short pieces of many rows; Seconds do not know of it (AgainstCopies).
 	Copies float64 `json:"copies,omitempty"`
 }
 
@@ -41,8 +41,8 @@ func (e *Estimate) AgainstReading() float64 {
 	return e.Seconds
 }
 
-// AgainstCopies is the time to hold against a launch that reads its operands laid out anew.
-func (e *Estimate) AgainstCopies() float64 { return max(e.Seconds, e.Copies) }
+// AgainstCopies is the time to hold against launches that lay operands out anew: few warps copy and multiply by turns (lineOfCopy has what was measured).
+func (e *Estimate) AgainstCopies() float64 { return e.Seconds + e.Copies }
 
 // Longest is the whole of the time as if all blocks had as many steps as the longest, whether blocks share these or not.
 func (e *Estimate) Longest() float64 {

@@ -105,7 +105,7 @@ type model struct {
 	// misaligned are the tensors whose rows no box can copy: see misalignedOf.
 	misaligned map[*ir.Tensor]int64
 	// piecewise are the loads of windows that are copied in short pieces, and the axes along which their neighbours lie: see block.Piecewise.
-	piecewise map[*ir.Op][][]int
+	piecewise map[*ir.Op][][]*ir.Axis
 	// wgmma is what is asked of products: see Plan.Wgmma.
 	wgmma int
 	// forms are those that are asked for, by name.
@@ -184,12 +184,7 @@ func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, loopsAround: map[*ir.Op]map[int][][][]int{}, scanned: map[*ir.Op]map[int]bool{}, freeOf: map[[2]*ir.Value][]int{}, roles: map[*ir.Op]block.Roles{}, facts: map[*ir.Op]*facts{}, results: map[*ir.Op]bool{}, alikes: map[along]int64{}, depth: -1}
 	m.misaligned = misalignedOf(f, t)
 	if t.Has(target.TMA) {
-		m.piecewise = map[*ir.Op][][]int{}
-		for load, dims := range block.Piecewise(f) {
-			for _, along := range dims {
-				m.piecewise[load] = append(m.piecewise[load], m.places(along))
-			}
-		}
+		m.piecewise = block.Piecewise(f)
 	}
 	for i, a := range f.Axes {
 		m.place[a] = i
