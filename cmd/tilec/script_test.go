@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"flag"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -123,11 +125,14 @@ func writeLlama(ts *testscript.TestScript, neg bool, args []string) {
 "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 1024, "max_position_embeddings": 64, "tie_word_embeddings": true}`), 0o666))
 	random := rand.New(rand.NewPCG(1, 2))
 	var tensors []safetensors.Tensor
-	for name, shape := range map[string][]int{
+	shapes := map[string][]int{
 		"embed_tokens": {1024, 16}, "norm": {16}, "layers.0.input_layernorm": {16}, "layers.0.post_attention_layernorm": {16},
 		"layers.0.self_attn.q_proj": {16, 16}, "layers.0.self_attn.k_proj": {8, 16}, "layers.0.self_attn.v_proj": {8, 16}, "layers.0.self_attn.o_proj": {16, 16},
 		"layers.0.mlp.gate_proj": {24, 16}, "layers.0.mlp.up_proj": {24, 16}, "layers.0.mlp.down_proj": {16, 24},
-	} {
+	}
+	// In the order of names: the text that the model writes is the same in every run.
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		shape := shapes[name]
 		n := 1
 		for _, d := range shape {
 			n *= d
