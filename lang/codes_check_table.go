@@ -627,8 +627,9 @@ others.`,
 		ErrUnboundDim: {
 			Title: "a dimension that no argument determines",
 			Doc: `A launch reads the size of a dimension off an argument's shape, so some input has
-it as a dimension by itself, or a multiple of it and a number (` + "`2 * N`, `N + 1`" + `), not
-only inside another expression. A number that no shape tells is a constant parameter.`,
+it as a dimension by itself, or a multiple of it and more (` + "`2 * N`, `N + 1`, `G * N + K`" + `) of
+numbers, constants and dimensions that are known, not only inside another expression. A
+number that no shape tells is a constant parameter.`,
 			Fails: `kernel widen(x: f32[N]) -> y: f32[M]
     grid i in M by B
 {

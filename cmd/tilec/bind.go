@@ -171,6 +171,33 @@ func (b *binding) give(args []*argument) error {
 			return fmt.Errorf("%s=%s: %w", a.name, a.text, err)
 		}
 	}
+	for known := -1; known < len(b.dims); { // what one array tells can make another tell more
+		known = len(b.dims)
+		for _, a := range args {
+			if err := b.tell(a); err != nil {
+				return fmt.Errorf("%s=%s: %w", a.name, a.text, err)
+			}
+		}
+	}
+	return nil
+}
+
+// tell fixes the dimensions that an array's shape tells as multiples of what is known, and more.
+func (b *binding) tell(a *argument) error {
+	x := b.arrays[a.name]
+	if x == nil {
+		return nil
+	}
+	t, _ := b.to.Leaf(a.name)
+	for i, s := range t.Shape {
+		d, n, err := s.Tell(x.Shape[i], b.fixed)
+		if err != nil {
+			return fmt.Errorf("%s is %s, but the argument %s: %w", a.name, t, jit.FormatShape(x.Shape), err)
+		}
+		if d != nil {
+			b.dims[d] = n
+		}
+	}
 	return nil
 }
 
@@ -309,8 +336,8 @@ func (b *binding) size(text string) (int64, error) {
 	return 0, fmt.Errorf("%q is no size: give a number or a dimension of %s", text, b.to.Name)
 }
 
-// value looks a symbol up for Size.Eval; the sizes of @sizes are the last resort.
-func (b *binding) value(s *size.Symbol) (int64, bool) {
+// fixed looks up a symbol that is given or that arrays tell.
+func (b *binding) fixed(s *size.Symbol) (int64, bool) {
 	if n, ok := b.dims[s]; ok {
 		return n, true
 	}
@@ -319,6 +346,14 @@ func (b *binding) value(s *size.Symbol) (int64, bool) {
 	}
 	if s.Kind == size.ConstSymbol && s.Default != nil {
 		return s.Default.Int, true
+	}
+	return 0, false
+}
+
+// value looks a symbol up for Size.Eval; the sizes of @sizes are the last resort.
+func (b *binding) value(s *size.Symbol) (int64, bool) {
+	if n, ok := b.fixed(s); ok {
+		return n, true
 	}
 	if n, ok := b.to.SizeHints[s]; ok {
 		b.dims[s], b.hinted[s] = n, true

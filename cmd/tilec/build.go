@@ -374,7 +374,7 @@ func (a *app) eachKernel(kernels []*typed.Kernel, args []*argument, o buildOptio
 			k := kernels[0]
 			err := newBinding(jit.KernelFunction(k), 0, a.say).classify(arg)
 			if err == nil {
-				err = fmt.Errorf("%s is a parameter of %s, for a launch: build takes dimensions, constants, element types and extents", arg.name, k.Name)
+				err = fmt.Errorf("%s is a parameter of %s, which a launch gives: leave it out, and give dimensions, constants, element types and extents", arg.name, k.Name)
 			}
 			return fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
 		}

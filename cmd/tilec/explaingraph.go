@@ -42,9 +42,9 @@ func (a *app) explainGraph(program *typed.Program, name string, args []*argument
 	return nil
 }
 
-// explainedFor are the element types and the sizes that a graph is explained for: those given, or those of its @sizes.
-func explainedFor(g *typed.Graph, b *binding) (map[*typed.TypeParam]lang.DType, map[*size.Symbol]int64) {
-	types, sizes := maps.Clone(b.types), map[*size.Symbol]int64{}
+// explainedFor are the element types, the sizes and the constants that a graph is explained for: those given, or those of its @sizes and its defaults.
+func explainedFor(g *typed.Graph, b *binding) (types map[*typed.TypeParam]lang.DType, sizes map[*size.Symbol]int64, consts map[*size.Symbol]lang.Literal) {
+	types, sizes, consts = maps.Clone(b.types), map[*size.Symbol]int64{}, map[*size.Symbol]lang.Literal{}
 	for _, p := range g.TypeParams {
 		if hint, ok := g.TypeHints[p]; ok {
 			if _, given := types[p]; !given {
@@ -59,12 +59,19 @@ func explainedFor(g *typed.Graph, b *binding) (map[*typed.TypeParam]lang.DType, 
 		}
 		sizes[d] = n
 	}
-	return types, sizes
+	for _, c := range g.Consts {
+		if l, ok := b.consts[c]; ok {
+			consts[c] = l
+		} else if c.Default != nil {
+			consts[c] = *c.Default
+		}
+	}
+	return types, sizes, consts
 }
 
 // writeExplanation prints an explanation.
 func writeExplanation(w io.Writer, g *typed.Graph, b *binding, machine target.Machine, e *graph.Explanation) {
-	types, dims := explainedFor(g, b)
+	types, dims, consts := explainedFor(g, b)
 	var sizes []string
 	for _, p := range g.TypeParams {
 		if d, ok := types[p]; ok {
@@ -73,6 +80,9 @@ func writeExplanation(w io.Writer, g *typed.Graph, b *binding, machine target.Ma
 	}
 	for _, d := range g.Dims {
 		sizes = append(sizes, fmt.Sprintf("%s=%d", d.Name, dims[d]))
+	}
+	for _, c := range g.Consts {
+		sizes = append(sizes, c.Name+"="+formatScalar(consts[c]))
 	}
 	fmt.Fprintf(w, "%s on %s, for %s\n", g.Name, machine.Name, strings.Join(sizes, " "))
 	fmt.Fprintf(w, "%d launches, of %d calls. Predicted: %s, %s less than with a launch for each call. %s less are written and read.\n",

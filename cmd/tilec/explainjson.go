@@ -23,6 +23,7 @@ type graphPage struct {
 	Target string            `json:"target"`
 	Sizes  map[string]int64  `json:"sizes"`
 	Types  map[string]string `json:"types"`
+	Consts map[string]string `json:"constants,omitempty"`
 	// Calls is how many launches there would be with one for each call, which takes SeparateUS; Launches and US are those that there are.
 	Calls      int     `json:"calls"`
 	Launches   int     `json:"launches"`
@@ -62,14 +63,17 @@ type apartPage struct {
 // graphPageOf is an explanation as --json prints it.
 func graphPageOf(g *typed.Graph, b *binding, machine target.Machine, e *graph.Explanation) graphPage {
 	const micro = 1e6
-	types, sizes := explainedFor(g, b)
-	p := graphPage{Graph: g.Name, Target: machine.Name, Sizes: map[string]int64{}, Types: map[string]string{},
+	types, sizes, consts := explainedFor(g, b)
+	p := graphPage{Graph: g.Name, Target: machine.Name, Sizes: map[string]int64{}, Types: map[string]string{}, Consts: map[string]string{},
 		Calls: e.Calls, Launches: e.Launches, US: e.Time * micro, SeparateUS: e.Separate * micro, SavedBytes: e.Bytes, Kinds: []kindPage{}}
 	for t, d := range types {
 		p.Types[t.Name] = d.String()
 	}
 	for d, n := range sizes {
 		p.Sizes[d.Name] = n
+	}
+	for c, l := range consts {
+		p.Consts[c.Name] = formatScalar(l)
 	}
 	for _, k := range e.Kinds {
 		p.Kinds = append(p.Kinds, kindPage{k.Name, k.Launches, k.Kernels, k.Time * micro, k.Separate * micro, k.Bytes})

@@ -94,7 +94,7 @@ func (a *app) explainKernel(k *typed.Kernel, args []*argument, machine target.Ma
 				return err
 			}
 			for _, page := range made {
-				page.For = givenTo(options)
+				page.For = givenTo(completed(options, s))
 			}
 			pages = append(pages, made...)
 		}
@@ -209,6 +209,21 @@ func partsOf(s *spec.Spec, machine target.Machine) (parts []*spec.Spec, said []s
 		}
 	}
 	return parts, said, judged, graph.LaidAnew, err
+}
+
+// completed are options with what a kernel's @sizes and defaults give where the options have nothing.
+func completed(o jit.Options, s *spec.Spec) jit.Options {
+	o.Types, o.Dims, o.Consts = map[string]lang.DType{}, map[string]int64{}, map[string]lang.Literal{}
+	for t, d := range s.Types {
+		o.Types[t.Name] = d
+	}
+	for d, n := range s.Dims {
+		o.Dims[d.Name] = n
+	}
+	for c, l := range s.Consts {
+		o.Consts[c.Name] = l
+	}
+	return o
 }
 
 // givenTo are the sizes, constants, types and pins of options.

@@ -85,21 +85,27 @@ func (b *bindings) rank(name string, want []size.Size, got []int64, at lang.Span
 	return nil
 }
 
-// solve binds the dimensions that stand alone in no shape, where one has a multiple of such a dimension and a number.
+// solve binds the dimensions that stand alone in no shape, where a size tells one by what is known.
 func (b *bindings) solve(name string, want []size.Size, got []int64, at lang.Span) error {
 	for i, w := range want {
-		sym, a, more := w.Solve()
-		if sym == nil {
-			continue
+		switch sym, n, err := w.Tell(got[i], b.value); {
+		case sym == nil:
+		case err != nil:
+			return spec.Errorf(at, lang.ErrArgShape, "%s of %s has the shape %s and must have %s: %v",
+				name, b.owner, tensor.FormatShape(got), b.formatKnown(want), err)
+		default:
+			b.dims[sym], b.from[sym] = n, name
 		}
-		if _, known := b.value(sym); known {
-			continue
-		}
-		if n := got[i] - more; n < 0 || n%a != 0 {
-			return spec.Errorf(at, lang.ErrArgShape, "%s of %s has the shape %s and must have %s: no %s makes %d of %s",
-				name, b.owner, tensor.FormatShape(got), b.formatKnown(want), sym.Name, got[i], w)
-		} else {
-			b.dims[sym], b.from[sym] = n/a, name
+	}
+	return nil
+}
+
+// solved runs solve for all arguments until no dimension is told any more: what one argument tells can make another tell more.
+func (b *bindings) solved(solve func() error) error {
+	for known := -1; known < len(b.dims); {
+		known = len(b.dims)
+		if err := solve(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -72,19 +72,21 @@ func (b *binder) Call(k *typed.Kernel, args []Value, consts map[*size.Symbol]lan
 			return Value{}, err
 		}
 	}
-	for i, p := range k.Params {
-		if p.IsTensor {
-			if err := bound.solve(p.Name, p.Shape, args[i].View.Shape, at); err != nil {
-				return Value{}, err
+	each := func(check shapeCheck) error {
+		for i, p := range k.Params {
+			if p.IsTensor {
+				if err := check(p.Name, p.Shape, args[i].View.Shape, at); err != nil {
+					return err
+				}
 			}
 		}
+		return nil
 	}
-	for i, p := range k.Params {
-		if p.IsTensor {
-			if err := bound.sizes(p.Name, p.Shape, args[i].View.Shape, at); err != nil {
-				return Value{}, err
-			}
-		}
+	if err := bound.solved(func() error { return each(bound.solve) }); err != nil {
+		return Value{}, err
+	}
+	if err := each(bound.sizes); err != nil {
+		return Value{}, err
 	}
 	for _, p := range k.TypeParams {
 		if _, ok := bound.types[p]; !ok {

@@ -163,18 +163,23 @@ func (b *binder) enter(g *typed.Graph, args []Value, consts map[*size.Symbol]lan
 	if len(args) != len(g.Params) {
 		return Value{}, spec.Errorf(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", g.Name, len(g.Params), len(args))
 	}
-	for i, p := range g.Params {
-		if err := f.bind(p.Name, p.Type, &args[i], p.Default, at, f.rank); err != nil {
-			return Value{}, err
-		}
-		f.params[p] = args[i]
-	}
-	for _, check := range []shapeCheck{f.solve, f.sizes} {
+	each := func(check shapeCheck) error {
 		for i, p := range g.Params {
 			if err := f.bind(p.Name, p.Type, &args[i], p.Default, at, check); err != nil {
-				return Value{}, err
+				return err
 			}
+			f.params[p] = args[i]
 		}
+		return nil
+	}
+	if err := each(f.rank); err != nil {
+		return Value{}, err
+	}
+	if err := f.solved(func() error { return each(f.solve) }); err != nil {
+		return Value{}, err
+	}
+	if err := each(f.sizes); err != nil {
+		return Value{}, err
 	}
 	if _, err := f.run(g.Body, nil); err != nil {
 		return Value{}, err

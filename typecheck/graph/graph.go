@@ -26,7 +26,7 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.GraphDecl) *typed.Grap
 	for _, p := range append(append([]*lang.Param{}, d.Params...), d.Outputs...) {
 		s.TypeDims(p.Type)
 	}
-	told := map[*size.Symbol]bool{}
+	var sizes []size.Size // of what is given
 	used := map[*typed.TypeParam]bool{}
 	add := func(p *lang.Param, mode lang.ParamMode) {
 		e := &rules.Entity{Kind: rules.EntInvalid, Name: p.Name.Name, At: p.Name.Place}
@@ -41,11 +41,7 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.GraphDecl) *typed.Grap
 				e.Graph = &typed.GParamRef{GTyped: typed.GTyped{Type: q.Type, At: q.At}, Param: q}
 				q.Type.Walk(func(t typed.GType) {
 					used[t.DType.Param] = true
-					for _, size := range append(append([]size.Size{}, t.Shape...), t.Len) {
-						if sym, _, _ := size.Solve(); sym != nil {
-							told[sym] = true
-						}
-					}
+					sizes = append(append(sizes, t.Shape...), t.Len)
 				})
 			}
 		}
@@ -67,13 +63,14 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.GraphDecl) *typed.Grap
 	g.TypeParams, g.Consts, g.Dims = s.Types, s.Consts, s.Dims
 	graphAttrs(c, g, d, s)
 	modelMarks(s, g, d)
+	configured := map[*size.Symbol]bool{}
 	for _, dim := range g.Dims {
 		if g.ConfigRow(dim.Name) != nil {
-			told[dim] = true
+			configured[dim] = true
 		}
 	}
 	if s.OK {
-		s.RequireBound(told)
+		s.RequireBound(sizes, configured)
 		for _, t := range g.TypeParams {
 			if !used[t] {
 				c.UnusedTypeParam(t)

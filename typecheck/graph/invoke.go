@@ -132,9 +132,12 @@ func (v *invocation) check() ([]typed.GExpr, bool) {
 	if !ok {
 		return nil, false
 	}
-	for i, p := range v.params {
-		if v.Exprs[i] != nil {
-			v.solveShapes(p, v.Args[i])
+	for known := -1; known < len(v.syms); { // what one tells can make another tell more
+		known = len(v.syms)
+		for i, p := range v.params {
+			if v.Exprs[i] != nil {
+				v.solveShapes(p, v.Args[i])
+			}
 		}
 	}
 	args := make([]typed.GExpr, len(v.params))
@@ -246,16 +249,14 @@ func (v *invocation) bindShape(want, got []size.Size, at lang.Span, param string
 	return true
 }
 
-// solveShapes binds the dimensions that stand alone in no shape, where a parameter has a multiple of one and a number.
+// solveShapes binds the dimensions that stand alone in no shape, where a size of the parameter tells one by what is known.
 func (v *invocation) solveShapes(p invoked, o rules.Operand) {
+	known := func(s *size.Symbol) bool { _, ok := v.syms[s]; return ok }
 	eachTensor(p.Type, o.Graph.GType(), p.name, func(want, got typed.GType, name string) bool {
 		for i, w := range want.Shape {
-			sym, a, b := w.Solve()
-			if sym == nil {
-				continue
-			}
-			if _, known := v.syms[sym]; !known {
-				v.syms[sym], v.dimFrom[sym] = got.Shape[i].Sub(size.Const(b)).FloorDiv(size.Const(a)), o.At
+			if sym, a, b := w.Solve(known); sym != nil {
+				sub := v.substitution()
+				v.syms[sym], v.dimFrom[sym] = got.Shape[i].Sub(sub.Size(b)).FloorDiv(sub.Size(a)), o.At
 			}
 		}
 		return true

@@ -64,7 +64,7 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.KernelDecl) *typed.Ker
 	s := &rules.Signature{Checker: c, What: "kernel", Decl: d, Scope: rules.NewScope(m.Scope), OK: true}
 	c.Signatures[d] = s
 	s.Generics(d.Generics)
-	told := map[*size.Symbol]bool{}
+	var sizes []size.Size // of what is given
 	for _, p := range d.Params {
 		if p.Mode != lang.Out {
 			s.TypeDims(p.Type)
@@ -86,11 +86,7 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.KernelDecl) *typed.Ker
 				k.Outputs = append(k.Outputs, q)
 			} else {
 				k.Params = append(k.Params, q)
-				for _, size := range q.Shape {
-					if sym, _, _ := size.Solve(); sym != nil {
-						told[sym] = true
-					}
-				}
+				sizes = append(sizes, q.Shape...)
 			}
 		}
 		s.DeclareParam(e)
@@ -103,7 +99,7 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.KernelDecl) *typed.Ker
 	}
 	k.TypeParams, k.Consts, k.Dims = s.Types, s.Consts, s.Dims
 	if s.OK {
-		s.RequireBound(told)
+		s.RequireBound(sizes, nil)
 	}
 	typesUsed(s, k)
 	if len(k.Outputs) == 0 && s.OK && !storesTo(d) {

@@ -153,6 +153,9 @@ func (k *Call) constant(c Constant, a lang.Arg) bool {
 	case c.isSize && o.Mode != UntypedInt:
 		r := k.In.Errorf(lang.ErrConstParam, at, "the constant parameter %s is an int, and %s is no integer over dimensions and constants", c.name, k.In.Describe(o))
 		WholeHelp(r.LabelAt(c.at, "declared here"), o)
+		if q, ok := a.Value.(*lang.BinaryExpr); ok && q.Op == "/" && o.Mode == TypedValue {
+			r.Replace(at, "("+q.X.Span().Text()+" // "+q.Y.Span().Text()+")", "what is divided may be negative, and `//` rounds down whatever its sign")
+		}
 		return false
 	case o.Mode == UntypedFloat, o.Mode == TypedValue && o.DType() != want:
 		r := k.In.Errorf(lang.ErrConstParam, at, "the constant parameter %s is %s, not %s", c.name, want, k.In.Describe(o))

@@ -130,8 +130,9 @@ func (c *Checker) foldSizes(op lang.Op, at lang.Span, x, y size.Size) (Operand, 
 		return c.boundedSize(at, x.Mul(y)), true
 	case lang.OpDiv, lang.OpFloorDiv, lang.OpMod:
 		// As sizes, quotients round down and remainders are not negative: the same for operands that are not negative.
-		// Where a size is needed, a constant parameter is one: binding it to less than makes sense fails then.
-		if c.Sizing == 0 && (!size.NonNegative(y.Sub(size.Const(1))) || !size.NonNegative(x)) {
+		// Where a size is needed, a constant parameter is one: binding it to less than makes sense fails then. A quotient that is
+		// rounded down is the same whatever the sign of what is divided.
+		if c.Sizing == 0 && (!size.NonNegative(y.Sub(size.Const(1))) || op != lang.OpFloorDiv && !size.NonNegative(x)) {
 			return Operand{}, false
 		}
 		if op == lang.OpMod {

@@ -140,8 +140,9 @@ func (s *Signature) Shape(exprs []lang.Expr) ([]size.Size, bool) {
 	return sizes, ok
 }
 
-// RequireBound reports dimensions that no argument's shape tells.
-func (s *Signature) RequireBound(told map[*size.Symbol]bool) {
+// RequireBound reports dimensions that no argument's shape tells: arguments have the sizes, and given are the dimensions that a checkpoint tells.
+func (s *Signature) RequireBound(sizes []size.Size, given map[*size.Symbol]bool) {
+	told := size.Told(sizes, given)
 	var known []string
 	for _, d := range s.Dims {
 		if told[d] {
@@ -150,7 +151,7 @@ func (s *Signature) RequireBound(told map[*size.Symbol]bool) {
 	}
 	for _, d := range s.Dims {
 		if !told[d] {
-			r := s.Errorf(lang.ErrUnboundDim, d.At, "nothing tells the size of %s: no dimension of an input is that, or a multiple and a number more", d.Name)
+			r := s.Errorf(lang.ErrUnboundDim, d.At, "nothing tells the size of %s: no dimension of an input is that, or a multiple of it and more, of what is known", d.Name)
 			r.Help("give an input a dimension of %s, or of `2 * %s` or `%s + 1`, or make it a constant parameter, `const %s: int`", d.Name, d.Name, d.Name, d.Name)
 			r.Suggest(d.At, d.Name, known)
 		}

@@ -52,17 +52,6 @@ func (s Size) Symbol() *Symbol {
 	return nil
 }
 
-// Solve gives the dimension d, and a and b, where the size is d times a and b more, a at least 1, and nothing else: then the size tells d. It is nil of others.
-func (s Size) Solve() (d *Symbol, a, b int64) {
-	if len(s.terms) != 1 || s.large || s.terms[0].coefficient < 1 || len(s.terms[0].atoms) != 1 {
-		return nil, 0, 0
-	}
-	if d = s.terms[0].atoms[0].symbol; d == nil || d.Kind != DimSymbol {
-		return nil, 0, 0
-	}
-	return d, s.terms[0].coefficient, s.constant
-}
-
 // length is how many numbers and symbols the size is written with.
 func (s Size) length() int {
 	n := 1
