@@ -238,6 +238,7 @@ func (p shapeProgram) wholeNumbers(t *testing.T, m *Module, r *rand.Rand) Args {
 
 // Whatever its shapes, a program that runs on the CPU runs on every GPU, with the same result.
 func TestAnyShapeRunsEverywhere(t *testing.T) {
+	sweep.Once(t)
 	for _, kind := range shapeKinds {
 		for seed := range uint64(12 / sweep.OneIn(3)) {
 			t.Run(fmt.Sprintf("%s %d", kind.name, seed), func(t *testing.T) {
@@ -267,6 +268,7 @@ func TestAnyShapeRunsEverywhere(t *testing.T) {
 
 // Nothing is refused for its size either: what is too large to be run here has a plan, and code, for every target.
 func TestAnyShapeHasAPlan(t *testing.T) {
+	sweep.Once(t)
 	for _, kind := range shapeKinds {
 		for seed := range uint64(12 / sweep.OneIn(3)) {
 			t.Run(fmt.Sprintf("%s %d", kind.name, seed), func(t *testing.T) {

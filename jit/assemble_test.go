@@ -31,6 +31,7 @@ const knownSpill = 64
 // Every kernel of the standard library assembles for every target, at its own
 // @sizes (with knownSpill at most) and at odd ones.
 func TestStandardLibraryAssembles(t *testing.T) {
+	sweep.Once(t)
 	assembler, err := cuda.FindAssembler()
 	if errors.Is(err, cuda.ErrNoAssembler) {
 		if os.Getenv(cuda.AssemblerVariable) != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/compile"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 )
@@ -21,6 +22,7 @@ kernel batched<T: float>(a: T[B, M, K], b: T[B, K, N]) -> c: T[B, M, N] {
 
 // A block has several products of a batch, which its warps have for themselves as far as there are enough, in 16 bits, tf32 and on the ordinary cores.
 func TestBatchedProducts(t *testing.T) {
+	sweep.OnceEmulated(t)
 	d, err := OpenDevice(gpu())
 	require.NoError(t, err)
 	defer d.Close()

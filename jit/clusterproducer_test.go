@@ -7,12 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/jittest/sweep"
 	"tilec/lang"
 )
 
 // Blocks of a cluster that share the depth of a product each have a producer for their part, and give what one block gives: with
 // factors of few bits every sum is exact.
 func TestSplitProductsHaveProducers(t *testing.T) {
+	sweep.OnceEmulated(t)
 	const source = `
 kernel f(x: bf16[M, K], w: bf16[K, N], b: bf16[N]) -> y: bf16[M, N]
     grid i in M by BM, j in N by BN
@@ -57,6 +59,7 @@ kernel f(x: bf16[M, K], w: bf16[K, N], b: bf16[N]) -> y: bf16[M, N]
 
 // A producer comes past no meeting of blocks, be it that these wait for all threads of the cluster or that those of all blocks but the first leave: a loop behind it has none.
 func TestNoProducerBehindMeetings(t *testing.T) {
+	sweep.OnceEmulated(t)
 	const source = `
 kernel first(x: bf16[M, K], w: bf16[N, K]) -> y: f32[M, N]
     grid i in M by BM, j in N by BN

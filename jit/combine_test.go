@@ -14,6 +14,7 @@ import (
 	"tilec/jit/compile"
 	"tilec/jit/cuda"
 	"tilec/jit/jittest"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 )
@@ -136,6 +137,7 @@ func checkAffine(t *testing.T, k *jittest.Kernels, name string, m, n int, opts j
 
 // TestCombineAssembles hands reductions and scans to the assembler: in one block, and in parts.
 func TestCombineAssembles(t *testing.T) {
+	sweep.Once(t)
 	assembler, err := cuda.FindAssembler()
 	if errors.Is(err, cuda.ErrNoAssembler) {
 		t.Skip(err)

@@ -155,6 +155,7 @@ func TestConvolutions(t *testing.T) {
 // boxes of the image, moved by the window and 0 beyond the border, and of the weights, and wgmma multiplies them: of any elements, f32 rounded by
 // the copies, and whichever operand is written first. The planner counts on it.
 func TestConvolutionsAreProductsOfBoxes(t *testing.T) {
+	sweep.Once(t)
 	program, problems := jit.Load("conv.tile", []byte(convolutions), nil)
 	require.Empty(t, problems)
 	machine, err := target.Find("sm_90a")
@@ -188,6 +189,7 @@ func TestConvolutionsAreProductsOfBoxes(t *testing.T) {
 // What products of f32 read of an image and of weights is rounded to tf32, to nearest, by the copies for wgmma as by the instructions before mma.sync; with
 // @precision(ieee) it is not. An operand times one weight that is 1, at one place of the window, is that operand.
 func TestConvolutionsRoundToTF32(t *testing.T) {
+	sweep.Once(t)
 	const n, h, w, c, o = 2, 5, 9, 32, 64
 	number := func(i int) float32 { // never between two numbers of tf32
 		return (1 + float32(i*7919%8192*2+1)/32768) * float32((1+i%5)*(1-i%2*2))
@@ -266,6 +268,7 @@ func tf32(x float32) float32 {
 // Where channels do not lie innermost, launches before the product's copy the operands so: of the kernel by itself, and in a graph, behind launches
 // that make the operand and before those that read the result. That changes nothing of it.
 func TestConvolutionsAreLaidOutAnew(t *testing.T) {
+	sweep.Once(t)
 	d, err := jit.OpenDevice("emu")
 	require.NoError(t, err)
 	defer d.Close()
@@ -296,6 +299,7 @@ graph net(x: bf16[N, C, H, W], w: bf16[O, C, R, S]) -> y: f32[N, O, H, W] {
 
 // What reduces a convolution over its channels sees the places of an image as one dimension: they are two axes of the launch, and the convolution's image is laid out anew.
 func TestProductsThatAreLookedAtInAnotherShape(t *testing.T) {
+	sweep.Once(t)
 	d, err := jit.OpenDevice("emu")
 	require.NoError(t, err)
 	defer d.Close()
@@ -412,6 +416,7 @@ kernel image(x: f32[N, H, W, C], w: f32[O, R, S, C]) -> y: f32[N, O, H - R + 1, 
 
 // Convolutions with channels first gain by the copies, of many images and of one; one that the setting keeps as it is has none.
 func TestWhichConvolutionsAreLaidOutAnew(t *testing.T) {
+	sweep.Once(t)
 	d, err := jit.OpenDevice("emu")
 	require.NoError(t, err)
 	defer d.Close()
@@ -445,6 +450,7 @@ func TestWhichConvolutionsAreLaidOutAnew(t *testing.T) {
 
 // What threads take to copy weights of which three lie together is some three times what the rest of a small convolution is predicted to take, as an H200 has it (75 us, and 21); with channels innermost nothing is copied so.
 func TestCopiesOfWindowsAreReckonedWith(t *testing.T) {
+	sweep.Once(t)
 	program, problems := jit.Load("conv.tile", []byte(convolutions), nil)
 	require.Empty(t, problems)
 	machine, err := target.Find("sm_90a")
@@ -465,6 +471,7 @@ func TestCopiesOfWindowsAreReckonedWith(t *testing.T) {
 // Each position of the grid makes a product again, which counts for the copies: a transposed convolution, whose grid has the parity of places, is laid out by channels, over which it sums, and
 // the gradient to the weights, which sums up images, by the channels that it has for each image.
 func TestWhatTheGridRepeatsIsLaidOutAnew(t *testing.T) {
+	sweep.Once(t)
 	d, err := jit.OpenDevice("emu")
 	require.NoError(t, err)
 	defer d.Close()

@@ -12,6 +12,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/compile"
 	"tilec/jit/jittest"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/spec"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -139,6 +140,7 @@ func launchesOf(t *testing.T, source, kernel string, pins map[string]int64, shap
 // A kernel that reduces very much to one number is two launches: many blocks reduce a part each. What comes out is what one launch gives, exactly where
 // that is exact.
 func TestCutReductions(t *testing.T) {
+	sweep.Once(t)
 	d, err := jit.OpenDevice("emu")
 	require.NoError(t, err)
 	defer d.Close()
@@ -212,6 +214,7 @@ func TestCutReductions(t *testing.T) {
 
 // Rows of a product that are reduced again are made once and kept, where that is faster.
 func TestCutProducts(t *testing.T) {
+	sweep.Once(t)
 	d, err := jit.OpenDevice("emu")
 	require.NoError(t, err)
 	defer d.Close()
@@ -233,6 +236,7 @@ func TestCutProducts(t *testing.T) {
 
 // The halves of a large mean squared error are predicted to take what reading takes; one launch, one cluster's time of it.
 func TestCutReductionsAreFast(t *testing.T) {
+	sweep.Once(t)
 	program, problems := jit.Load("cut.tile", []byte(cutKernels), nil)
 	require.Empty(t, problems)
 	machine, err := target.Find("sm_90a")
@@ -286,6 +290,7 @@ kernel backwards(x: i32[N]) -> y: i32[N]
 
 // A kernel that scans one very long row, or a few, is two launches: many blocks add up a part each, and each scans its part behind those before it.
 func TestCutScans(t *testing.T) {
+	sweep.Once(t)
 	d, err := jit.OpenDevice("emu")
 	require.NoError(t, err)
 	defer d.Close()

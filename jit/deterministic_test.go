@@ -10,6 +10,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/compile"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/stdlib"
@@ -18,6 +19,7 @@ import (
 
 // A deterministic launch of any number of rows, up to SameRows, is of one code: its plan and its text are those of SameRows rows.
 func TestDeterministicCodeIsOfNoNumberOfRows(t *testing.T) {
+	sweep.Once(t)
 	var kernels []*typed.Kernel
 	for _, file := range []string{"nn.tile", "sample.tile"} {
 		source, err := stdlib.FS.ReadFile(file)
@@ -81,6 +83,7 @@ func TestDeterministicCodeIsOfNoNumberOfRows(t *testing.T) {
 
 // Which launches become one does not depend on the number of rows either.
 func TestDeterministicFusionIsOfNoNumberOfRows(t *testing.T) {
+	sweep.Once(t)
 	device, err := jit.OpenEmulator("sm_80")
 	require.NoError(t, err)
 	compiler := jit.NewCompiler(device, nil)

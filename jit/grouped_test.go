@@ -28,6 +28,7 @@ kernel transposed<T: float>(x: T[M, K], ends: i32[E], w: T[E, N, K]) -> y: f32[M
 
 // The rows of a product are of ranges that lie in memory, whose blocks stay or go, with a producer or without. The TMA stores what is whole.
 func TestGroupedProduct(t *testing.T) {
+	sweep.OnceEmulated(t)
 	all := []Args{{}, {"BM": 64, "BN": 128, "persist": 0}, {"BM": 128, "BN": 64, "BK": 32, "warps": 4, "persist": 2, "stages": 4}, {"BM": 64, "BN": 64, "warps": 4, "persist": 1},
 		{"BM": 192, "BN": 128, "BK": 32, "warps": 4, "persist": 2, "stages": 4}, {"wgmma": 1, "BM": 32, "BN": 32}, {"BM": 16, "BN": 16, "BK": 16, "cluster": 2}}
 	for name, c := range map[string]struct {

@@ -42,6 +42,7 @@ func normal(r *rand.Rand, n int64) []float64 {
 // bank of shared memory is asked twice at once. Whether the threads of the first loop keep them or a copy brings them as a whole, the results have
 // the bits of loops that read again. Of rows that begin at no multiples of 16 bytes whole words are read, which two of them share.
 func TestLongRowsAreReadOnce(t *testing.T) {
+	sweep.Once(t)
 	const rows = 2
 	for _, c := range []struct {
 		kernel string
@@ -99,6 +100,7 @@ func TestLongRowsAreReadOnce(t *testing.T) {
 // one tensor that is kept and two, of a grid of several axes. The results have the bits of loops that read again; the emulator finds what is written
 // where it is still read, and what is read before it has come.
 func TestRowsAreCopiedAhead(t *testing.T) {
+	sweep.Once(t)
 	const source = `kernel softmax<T: float>(x: T[A, M, N]) -> y: T[A, M, N]
     grid a in A, i in M
 {
@@ -158,6 +160,7 @@ kernel both(x: f32[A, M, N], z: f32[A, M, N]) -> y: f32[A, M, N]
 // again, kept or copied. Beside them there may be rows of other types, and tensors along them, which have no lead. The results are those by columns,
 // but for the order in which sums are added up; reading again and keeping has the same bits, and no element before or behind a row is written.
 func TestRowsAreGoneThroughByWords(t *testing.T) {
+	sweep.Once(t)
 	const source = `kernel norm<T: float, U: float>(x: T[A, M, N], r: T[A, M, N], g: U[N], b: U[N]) -> (s: f32[A, M, N], y: T[A, M, N])
     grid a in A, i in M
 {
@@ -241,6 +244,7 @@ kernel first(x: i32[A, M, N]) -> (y: i32[A, M, N], small: bool[A, M], most: i32[
 // Of two rows that do not fit shared memory together, what all loops compute of them is kept, and they are read once. The results have the bits
 // of loops that read again.
 func TestWhatLoopsComputeOfRowsIsKept(t *testing.T) {
+	sweep.Once(t)
 	const source = `kernel sums(x: f32[M, N], r: f32[M, N]) -> (s: f32[M, N], y: f32[M, N])
     grid i in M
 {

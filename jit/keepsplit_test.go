@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/emu"
+	"tilec/jit/jittest/sweep"
 	"tilec/lang"
 	"tilec/stdlib"
 )
@@ -18,6 +19,7 @@ import (
 // Blocks of a cluster that share a row each keep their part of it: memory is read once, whether the row's parts are alike or the last are shorter,
 // or there are none, and wherever the row begins in a word. The results are those of blocks that share a row and read it again, to the bit.
 func TestSharedRowsAreReadOnce(t *testing.T) {
+	sweep.Once(t)
 	text, err := stdlib.FS.ReadFile("nn.tile")
 	require.NoError(t, err)
 	for _, c := range []struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/compile"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 )
 
@@ -41,6 +42,7 @@ kernel last(x: f32[M, N]) -> y: f32[M, N] {
 
 // Blocks share a scan: each goes through its part for the total first, from which those behind it go on.
 func TestBlocksShareScans(t *testing.T) {
+	sweep.OnceEmulated(t)
 	d, err := OpenDevice(gpu())
 	require.NoError(t, err)
 	defer d.Close()

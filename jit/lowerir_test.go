@@ -48,6 +48,7 @@ func specs(t *testing.T) map[string]*spec.Spec {
 
 // From every form that a kernel has, as text, the compiler goes on to the end; from the last one to the same code.
 func TestGoesOnFromAnyIR(t *testing.T) {
+	sweep.Once(t)
 	for name, s := range specs(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

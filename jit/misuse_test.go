@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/jittest/sweep"
 )
 
 // deviceMisuses are calls of the methods of one device that is nil, zero or closed, or on memory that it cannot use.
@@ -78,6 +79,7 @@ func accessMisuses() []wrongUse {
 
 // No wrongUse panics, and each that can be is an error of its kind.
 func TestMisuses(t *testing.T) {
+	sweep.OnceEmulated(t)
 	all := slices.Concat(misuses, accessMisuses())
 	closed := func(w *world) jit.Device {
 		if err := w.device.Close(); err != nil {
@@ -133,6 +135,7 @@ func TestMisuses(t *testing.T) {
 
 // Every exported function and method has its misuses in the table.
 func TestEveryFunctionHasItsMisuses(t *testing.T) {
+	sweep.Once(t)
 	tested := map[string]bool{"GPU.Retarget": true, "GPU.Record": true, "GPU.TimeTasks": true, "GPU.NewMailbox": true, "NewMailbox": true, "Emulator.Record": true}
 	for _, m := range slices.Concat(misuses, accessMisuses(), deviceMisuses("", nil, nil)) {
 		tested[m.of] = true

@@ -234,6 +234,7 @@ func (m mutant) near(ds lang.Diagnostics, name string) (line int, near bool) {
 }
 
 func TestMutations(t *testing.T) {
+	sweep.Once(t)
 	n := mutationsByDefault / sweep.OneIn(2)
 	if text := os.Getenv(mutationsVariable); text != "" {
 		var err error

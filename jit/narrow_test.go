@@ -13,6 +13,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/compile"
 	"tilec/jit/jittest"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/spec"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -81,6 +82,7 @@ kernel across(x: u8[K, M], w: u8[N, K], s: f32[M]) -> y: f32[M, N]
 
 // Products of 8 bits give the same with operands that were copied first, as f16 or turned, as with those that lie as they were given, and as the CPU.
 func TestNarrowOperandsAreCopied(t *testing.T) {
+	sweep.Once(t)
 	d, err := jit.OpenDevice("emu")
 	require.NoError(t, err)
 	defer d.Close()
@@ -136,6 +138,7 @@ func TestNarrowOperandsAreCopied(t *testing.T) {
 
 // Large products of 8 bits are copied first and small ones are not, nor those that the setting keeps as they are.
 func TestWhichNarrowOperandsAreCopied(t *testing.T) {
+	sweep.Once(t)
 	copies := func(kernel string, d lang.DType, pins map[string]int64, m, k, n int64) int {
 		text := launchesOf(t, narrow, kernel, pins, jittest.NewArray(d, m, k), jittest.NewArray(d, k, n), jittest.NewArray(lang.F32, m))
 		return strings.Count(text, "= relayout(")

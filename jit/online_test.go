@@ -9,6 +9,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/compile"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 )
@@ -51,6 +52,7 @@ kernel logs(x: f32[M, N]) -> y: f32[M, N]
 // A softmax is one loop where its rows do not fit a block, or are a product; of attention with columns for two blocks' instructions too. Rows that a block has at once, and weights whose
 // rounding is to be as it is written, keep their passes.
 func TestSoftmaxesAreOneLoop(t *testing.T) {
+	sweep.Once(t)
 	program, problems := jit.Load("online.tile", []byte(onlineSource), nil)
 	require.Empty(t, problems)
 	machine, err := target.Find(target.Default)

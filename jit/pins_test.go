@@ -14,6 +14,7 @@ import (
 
 	"tilec/jit/compile"
 	"tilec/jit/cuda"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -89,6 +90,7 @@ func lowerCase(t *testing.T, k *typed.Kernel, machine string, dims, pins map[str
 
 // What became of every pin and hint is golden, and so is each error of one that cannot be.
 func TestPins(t *testing.T) {
+	sweep.Once(t)
 	kernels := pinKernels(t)
 	var b strings.Builder
 	for _, c := range pinCases {

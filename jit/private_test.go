@@ -11,12 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/compile"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 )
 
 // What blocks change in shared memory first comes out as if each atomic went to memory: integers have no order. Places outside
 // the tensor change nothing.
 func TestPrivateAtomics(t *testing.T) {
+	sweep.OnceEmulated(t)
 	const source = `
 kernel bins(ids: i32[N], v: i32[N], inout counts: i32[V], inout most: u32[V], inout least: i32[V], inout seen: i32[V])
     grid i in N by B

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/backend/cpu"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/log"
 	"tilec/jit/tensor"
 	"tilec/lang"
@@ -34,6 +35,7 @@ func TestLogs(t *testing.T) {
 }
 
 func TestGraphsUnrollUpToALimit(t *testing.T) {
+	sweep.Once(t)
 	const source = "kernel twice(x: f32[N]) -> y: f32[N] { y[i] = 2 * x[i] }\n" +
 		"graph g(x: f32[N]) -> y: f32[N] {\n    y = for n in 1000 with h = x { for m in 1000 with h = h { twice(h) } }\n}\n"
 	m, err := NewCompiler(cpu.Open(), nil).Load("g.tile", []byte(source))

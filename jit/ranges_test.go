@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/compile"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/typecheck/typed"
 )
@@ -94,6 +95,7 @@ kernel hits(first: i32[M1], column: i32[Z], inout count: i32[N]) -> y: i32[M1 - 
 
 // Ranges that are read from memory may be empty, long, end before they begin and reach beyond the dimension.
 func TestRangesFromMemory(t *testing.T) {
+	sweep.OnceEmulated(t)
 	d, err := OpenDevice(gpu())
 	require.NoError(t, err)
 	defer d.Close()

@@ -11,6 +11,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/compile"
 	"tilec/jit/jittest"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/spec"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -66,6 +67,7 @@ func misalignedOnCPU(t *testing.T) *jit.Module {
 // A product whose operands were copied, with rows at whole lines, gives what it gives without: where rows are odd, where one operand's are, where a base is, of
 // batches and in a graph. Its operands come by the TMA then.
 func TestMisalignedOperandsAreCopied(t *testing.T) {
+	sweep.Once(t)
 	d, err := jit.OpenDevice("emu")
 	require.NoError(t, err)
 	defer d.Close()
@@ -181,6 +183,7 @@ func TestCopiesOfMisalignedOperandsComeByTheTMA(t *testing.T) {
 
 // Large products gain by copies of operands whose rows are misaligned, small ones do not, nor those that are aligned, nor those that the setting keeps as they are.
 func TestWhichMisalignedOperandsAreCopied(t *testing.T) {
+	sweep.Once(t)
 	launches := func(kernel string, d lang.DType, pins map[string]int64, x, w []int64) string {
 		return launchesOf(t, misaligned, kernel, pins, jittest.NewArray(d, x...), jittest.NewArray(d, w...))
 	}

@@ -11,6 +11,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/compile"
 	"tilec/jit/jittest"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 )
@@ -125,6 +126,7 @@ func TestSumsOfResidues(t *testing.T) {
 // Where a condition picks terms a block has positions of one residue, and goes through the places of the window that these have; where it picks factors, of which the others may be infinite, it computes all. An axis of
 // one position is none.
 func TestFormsOfResidues(t *testing.T) {
+	sweep.Once(t)
 	program, problems := jit.Load("residues.tile", []byte(residuesSource), nil)
 	require.Empty(t, problems)
 	machine, err := target.Find("sm_90a")
@@ -157,6 +159,7 @@ func TestFormsOfResidues(t *testing.T) {
 
 // A result whose rows are no whole sectors is stored by blocks of whole rows, and one whose rows are by tiles that read less.
 func TestRowsOfResultsStayWhole(t *testing.T) {
+	sweep.Once(t)
 	program, problems := jit.Load("f.tile", []byte(`kernel conv(x: f32[B, H, W, C], w: f32[3, 3, O, C]) -> y: f32[B, O, H - 2, W - 2] {
     y[n, o, h, v] = sum(x[n, h + r, v + s, c] * w[r, s, o, c], over (r, s, c))
 }

@@ -16,6 +16,7 @@ import (
 
 	"tilec/jit/compile"
 	"tilec/jit/cuda"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/stdlib"
@@ -65,6 +66,7 @@ var (
 // (one for blocks all of whose rows exist, one for the others). More than a twentieth above is a form that was lost; far below, write
 // the figure anew. Where what is computed is rounded to bf16, nothing has a slow way.
 func TestRowsTakeFewInstructions(t *testing.T) {
+	sweep.Once(t)
 	for _, c := range []struct {
 		file, kernel string
 		d            lang.DType

@@ -11,6 +11,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/compile"
 	"tilec/jit/ir"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/stdlib"
@@ -37,6 +38,7 @@ func lowerIn(t *testing.T, source, kernel string, options jit.Options) *compile.
 // Where blocks would go through the same positions anyway, as those do that project what a head attends for to outputs of their own, the planner has
 // them share these among themselves when they are many: no block is launched for it, and each stores.
 func TestBlocksOfTheGridShareLoops(t *testing.T) {
+	sweep.Once(t)
 	source, err := stdlib.FS.ReadFile("nn.tile")
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
@@ -68,6 +70,7 @@ func TestBlocksOfTheGridShareLoops(t *testing.T) {
 // The planner spreads the steps of a long prompt's attention where few heads leave multiprocessors idle, and nowhere else: not where the
 // grid has blocks enough, not where a launch alone says how long the loop is, not where bits would tell where a row lies. Pins do anywhere.
 func TestPlannerSharesLoopsOfAttention(t *testing.T) {
+	sweep.Once(t)
 	source, err := stdlib.FS.ReadFile("nn.tile")
 	require.NoError(t, err)
 	const attention = "kernel attention<"

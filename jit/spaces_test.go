@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/compile"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 )
 
@@ -26,6 +27,7 @@ func tuned8(n int) string {
 
 // A space of choices is searched in bounded time, however many there are, and what fits in it is found.
 func TestSpacesOfAnySizeAreSearched(t *testing.T) {
+	sweep.Once(t)
 	for _, n := range []int{4, 8, 9, 12, 20} {
 		module, problems := Load("f.tile", []byte(tuned8(n)), nil)
 		require.Empty(t, problems)

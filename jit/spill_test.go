@@ -13,6 +13,7 @@ import (
 	"tilec/jit/backend"
 	"tilec/jit/compile"
 	"tilec/jit/ir"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 )
@@ -57,6 +58,7 @@ func callLong(t *testing.T, device, source string, m, n, at int64, pins Args) ma
 
 // Whatever is done with tiles that are too long for a block, the results are those of a block that holds them.
 func TestLongTilesAreKept(t *testing.T) {
+	sweep.Once(t)
 	for name, source := range longTiles(t) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(2) {
@@ -88,6 +90,7 @@ func TestBlocksShareScratchMemory(t *testing.T) {
 
 // What a block cannot hold, it keeps; nothing is refused because it is long.
 func TestLongTilesHavePlans(t *testing.T) {
+	sweep.Once(t)
 	for name, source := range longTiles(t) {
 		module, problems := Load("f.tile", []byte(source), nil)
 		require.Empty(t, problems)

@@ -52,6 +52,7 @@ kernel f(x: f32[M, N]) -> y: f32[M]
 
 // Blocks that share an axis give what one block gives, in every element type and place in which a loop may stand.
 func TestSplitAgreesWithOneBlock(t *testing.T) {
+	sweep.OnceEmulated(t)
 	for _, c := range []struct {
 		name, source string
 		args         Args
@@ -186,6 +187,7 @@ kernel f(x: T[M, K], valid: i32[M, K], low: T) -> (most: T[M], least: T[M], firs
 // Every reduction of every type gives bit for bit what one block gives, over any number of blocks and any extent:
 // of ties the first, of NaN the first, with parts that have less than a step and parts that have nothing.
 func TestSplitReductions(t *testing.T) {
+	sweep.OnceEmulated(t)
 	on, err := OpenDevice(gpu())
 	require.NoError(t, err)
 	for n, d := range []lang.DType{lang.F32, lang.F64, lang.BF16, lang.F16, lang.F4E2M1, lang.F8E5M2, lang.F8E4M3, lang.I32, lang.I64, lang.U8, lang.I16} {
@@ -230,6 +232,7 @@ func TestSplitReductions(t *testing.T) {
 
 // The planner spreads a long axis by itself where the grid has too few blocks, and a launch says how far.
 func TestPlannerSplits(t *testing.T) {
+	sweep.OnceEmulated(t)
 	const source = `
 kernel f(a: bf16[M, K], b: bf16[N, K]) -> (c: f32[M, N], most: i32[M], scaled: f32[M, K])
     grid i in M by BM
@@ -294,6 +297,7 @@ kernel f(a: i32[M, K], b: i32[M, K], c: i32) -> (p: i32[M, K], q: i32[M, K], r: 
 
 // A scan goes on in each block where the blocks before it end, whichever way it goes.
 func TestSplitScans(t *testing.T) {
+	sweep.OnceEmulated(t)
 	on, err := OpenDevice(gpu())
 	require.NoError(t, err)
 	const m = 3

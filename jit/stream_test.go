@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/jittest/sweep"
 	"tilec/lang"
 )
 
@@ -25,6 +26,7 @@ var reductionsOfTwoAxes = []string{
 
 // However two whole axes are cut, and whatever is reduced over which, the results are those of axes that are not.
 func TestTwoAxesAreCut(t *testing.T) {
+	sweep.Once(t)
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		var stores, outputs []string

@@ -120,6 +120,7 @@ kernel product(a: f32[%s], b: f32[%s]) -> c: f32[M, N]
 // The layers of language models, in f32, are multiplied by wgmma whichever way the weights are stored, with nothing kept in memory
 // for want of registers, and no product waiting for the one before it.
 func TestTF32Linears(t *testing.T) {
+	sweep.Once(t)
 	assembler, err := cuda.FindAssembler()
 	if errors.Is(err, cuda.ErrNoAssembler) {
 		if os.Getenv(cuda.AssemblerVariable) != "" {

@@ -13,6 +13,7 @@ import (
 	"tilec/jit/compile"
 	"tilec/jit/graph"
 	"tilec/jit/jittest"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -112,6 +113,7 @@ func TestWindows(t *testing.T) {
 
 // The planner gives steps several taps where that is predicted to be faster: of few channels, whose image would be read for each tap. Where the window moves by two places, steps have one.
 func TestPlannerKeepsWindows(t *testing.T) {
+	sweep.Once(t)
 	program, problems := jit.Load("windows.tile", []byte(windows+`
 kernel strided(x: bf16[N, H, W, C], w: bf16[O, R, S, C]) -> y: bf16[N, H / 2, W / 2, O] {
     y[n, h, v, o] = sum((x[n, 2 * h + r - R / 2, 2 * v + s - S / 2, c] else 0) * w[o, r, s, c], over (c, r, s)) as bf16
@@ -142,6 +144,7 @@ kernel strided(x: bf16[N, H, W, C], w: bf16[O, R, S, C]) -> y: bf16[N, H / 2, W 
 
 // A launch of several convolutions, and of what puts their images together, has more axes than can be gone through for each window: its plan comes in a second, and not in minutes.
 func TestWindowsBesideOthers(t *testing.T) {
+	sweep.Once(t)
 	text, err := os.ReadFile("../bench/beyond/networks.tile")
 	require.NoError(t, err)
 	program, problems := jit.Load("networks.tile", text, nil)

@@ -11,7 +11,7 @@ var mixedFaults = []Fault{
 	{ID: "mixed-second-step", File: ptx + "mixed.go", Class: "fragment", First: "jit@emu TestProductsOfTwoTypes",
 		Old: `raw[step%together*2:][:2]`, New: `raw[:2]`,
 		Note: "both steps of the depth that one ldmatrix loads are the first"},
-	{ID: "mixed-loaded-early", File: ptx + "wgmma.go", Class: "pipeline", First: "jit@emu TestNarrowOperandsAreCopied",
+	{ID: "mixed-loaded-early", File: ptx + "wgmma.go", Class: "pipeline", First: "jit TestNarrowOperandsAreCopied",
 		Old: `early := c.Op.Mixed() && c.Groups > 2`, New: `early := c.Op.Mixed() && c.Groups > 1`,
 		Note: "rows are widened to registers that the last products of the step before still read"},
 	{ID: "made-beyond-the-depth", File: ptx + "factors.go", Class: "fragment", First: "jit@emu TestFactorsThatAreMade",

@@ -184,7 +184,7 @@ var ptxMemoryFaults = []Fault{
 	{ID: "calc-level", File: ptx + "asm/region.go", Class: "licm", First: "jit/ptx TestExamplesAgreeWithTheCPU",
 		Old: `level = max(level, a.LevelOf(r))`, New: `level = max(1, a.LevelOf(r))`,
 		Note: "an instruction is placed by its last operand alone"},
-	{ID: "calc-memo-key", File: ptx + "asm/region.go", Class: "cse", First: "jit@emu TestLongTilesAreKept",
+	{ID: "calc-memo-key", File: ptx + "asm/region.go", Class: "cse", First: "jit TestLongTilesAreKept",
 		Old: `v := value{class: c, name: name, count: len(src)}`, New: `v := value{class: c, name: name[:3], count: len(src)}`,
 		Note: "add.s32 and add.s64 of the same operands, min and min.u, count as one"},
 	{ID: "within-dimension", File: "jit/block/multiples.go", Class: "vector",

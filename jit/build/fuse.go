@@ -300,7 +300,7 @@ func (j *joining) source() {
 	for _, load := range loads {
 		j.values = maps.Clone(scalars)
 		j.insert(load, func() *ir.Value {
-			positions, plain := j.stored(load.Indices())
+			positions, plain := j.stored(j.counted(load.Indices()))
 			return j.covering(j.computed(store, axes, positions, plain), load.Result().Type.Axes)
 		})
 	}
@@ -375,6 +375,18 @@ func (j *joining) computed(store *ir.Op, axes []*ir.Axis, positions []*ir.Value,
 		}
 	}
 	return j.elsewhere(store.Stored())
+}
+
+// counted are positions within the tensor that is no longer there as its dimensions count them: what f computes in 64 bits, lest it
+// wraps, fits 32 where the dimension does.
+func (j *joining) counted(read []*ir.Value) []*ir.Value {
+	read = slices.Clone(read)
+	for d, v := range read {
+		if v.Type.DType == lang.I64 && !j.into.Shape[d].Wide {
+			read[d] = j.Cast(v, lang.I32)
+		}
+	}
+	return read
 }
 
 // stored are the positions at which part stores what f reads at positions, and which of them f reads at: where the shape is

@@ -17,6 +17,7 @@ import (
 	"tilec/jit/compile"
 	"tilec/jit/ir"
 	"tilec/jit/jittest"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/stdlib"
@@ -35,6 +36,7 @@ const mostElements = 1 << 17
 
 // The kernels of the standard library, as they are planned for a GPU at small sizes, do as block programs what their tile IR does.
 func TestStandardLibraryOfBlocks(t *testing.T) {
+	sweep.Once(t)
 	machine, err := target.Find(target.Default)
 	require.NoError(t, err)
 	device := jittest.NewBlocks(machine)

@@ -69,6 +69,7 @@ func TestConformanceWide(t *testing.T) {
 // TestConformanceOfBlocks reads the block programs of all of them back from their text, and runs some in the interpreter that does what those say; all
 // where the variable TILEC_TEST_DEVICE is "blocks".
 func TestConformanceOfBlocks(t *testing.T) {
+	sweep.Once(t)
 	every := sweep.OneIn(20)
 	machine, err := target.Find(target.Default)
 	require.NoError(t, err)

@@ -160,6 +160,7 @@ var matrixSizes = []map[string]int64{
 
 // TestSameBits runs the table, the programs of the conformance tests on random numbers and the kernels of the library.
 func TestSameBits(t *testing.T) {
+	sweep.Once(t)
 	t.Run("table", func(t *testing.T) { sameOn(t, machines, tableDigests) })
 	t.Run("library", func(t *testing.T) { sameOn(t, fewMachines, libraryDigests) })
 	t.Run("conformance", func(t *testing.T) { sameOn(t, fewMachines, conformanceDigests) })
@@ -171,6 +172,7 @@ var updateBits = flag.Bool("update.bits", false, "write testdata/bits.txt anew")
 //
 //	GOARCH=arm64 go test -tags nodriver -exec qemu-aarch64 ./jit/conformance -run TestSameBitsOnEveryProcessor
 func TestSameBitsOnEveryProcessor(t *testing.T) {
+	sweep.Once(t)
 	const file = "testdata/bits.txt"
 	got := strings.Join(tableDigests(t), "\n") + "\n"
 	if *updateBits {
@@ -191,6 +193,7 @@ const digestsVariable = "TILEC_TEST_DIGESTS"
 // TestSameBitsElsewhere runs the table in a process that sees a processor without AVX2 and FMA, which package math
 // and the compiler's own code look for as well.
 func TestSameBitsElsewhere(t *testing.T) {
+	sweep.Once(t)
 	digests := strings.Join(append(tableDigests(t), libraryDigests(t)...), "\n")
 	if out := os.Getenv(digestsVariable); out != "" {
 		require.NoError(t, os.WriteFile(out, []byte(digests), 0o600))

@@ -16,12 +16,13 @@ import (
 	"tilec/jit/backend"
 	"tilec/jit/backend/emulator"
 	"tilec/jit/backend/nvidia"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 )
 
 // DeviceVariable names the environment variable that chooses the device under
 // test, as `tilec --device` does, or "blocks" for Blocks. Tests run on the CPU unless it is set.
-const DeviceVariable = "TILEC_TEST_DEVICE"
+const DeviceVariable = sweep.DeviceVariable
 
 // TargetVariable names the environment variable with the PTX target to compile
 // for, when that is not the device's own: sm_80 on a newer GPU.
