@@ -159,3 +159,29 @@ func TestWindowsBesideOthers(t *testing.T) {
 	last := b.Calls[len(b.Calls)-1].Spec
 	assert.Contains(t, last.Name(), "conv_bias > conv_bias > cat_channels4")
 }
+
+// Windows of windows are one launch where that is predicted to be faster: those of 3 of windows of 2 compute 27 results of 8 places each, none
+// twice, but in an order of the reader's that goes through memory in pieces.
+func TestWindowsOfWindows(t *testing.T) {
+	sweep.Once(t)
+	const source = `
+kernel most<const K: int>(x: f32[B, D, H, W]) -> y: f32[B, D / K, H / K, W / K] {
+    axis q in K
+    axis r in K
+    axis s in K
+    y[n, d, h, v] = max(x[n, K * d + q, K * h + r, K * v + s] else -inf, over (q, r, s))
+}
+
+graph g(x: f32[B, D, H, W]) -> y: f32[B, D / 2 / 3, H / 2 / 3, W / 2 / 3] { y = most(most(x, K = 2), K = 3) }`
+	program, problems := jit.Load("pools.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	for size, launches := range map[int64]int{64: 2, 6: 1} {
+		b, err := graph.BindSizes(&jit.NewCompiler(d, nil).Compiler, program.Graphs[0], jit.Options{Dims: map[string]int64{"B": 1024, "D": size, "H": size, "W": size}})
+		require.NoError(t, err)
+		assert.Len(t, b.Calls, launches, "%d", size)
+		b.Free(d)
+	}
+}

@@ -171,7 +171,7 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 		if v.err == nil && f.Role == spec.Source {
 			v.err = r.pays(before, f)
 		}
-		judged := other.heavy || other.multiplies || other.reduces && !into.heavy && !into.multiplies
+		judged := other.heavy || other.multiplies || other.reduces && !into.heavy && !into.multiplies || other.windows && !other.elementwise
 		if v.err == nil && f.Role == spec.Source && f.Parts == nil && r.target.IsGPU() && judged && r.slower(s, before, f.Spec) {
 			v.err = errSlower
 		}
