@@ -257,18 +257,10 @@ func (s *streamer) block(b *ir.Block) error {
 	if err != nil {
 		return err
 	}
-	if len(groups) > 1 { // what keeps consumers apart may be a position or a constant of the second, behind the first
-		var first, rest []*ir.Op
-		for _, op := range b.Ops {
-			if len(op.Args)+len(op.Blocks) == 0 && op.Code.Row().Effect == lang.Pure {
-				first = append(first, op)
-			} else {
-				rest = append(rest, op)
-			}
-		}
-		other := &ir.Block{Ops: append(first, rest...)}
-		if fewer, err := s.groups(other); err == nil && len(fewer) < len(groups) {
-			b.Ops, groups = other.Ops, fewer
+	if len(groups) > 1 { // what keeps consumers apart may be behind the first and wait for nothing
+		ahead := s.ahead(b)
+		if fewer, err := s.groups(ahead); err == nil && len(fewer) < len(groups) {
+			b.Ops, groups = ahead.Ops, fewer
 		}
 	}
 	if len(groups) == 0 {
@@ -296,6 +288,41 @@ func (s *streamer) block(b *ir.Block) error {
 	}
 	b.Ops = out.Block.Ops
 	return nil
+}
+
+// ahead is a block with what its consumers need beside tiles over the axis before the first of them, where that waits for none of them: positions,
+// constants, and what products are added to, as the biases of gates.
+func (s *streamer) ahead(b *ir.Block) *ir.Block {
+	free, needed := map[*ir.Op]bool{}, map[*ir.Op]bool{}
+	here := map[*ir.Op]bool{}
+	for _, op := range b.Ops {
+		here[op] = true
+		waits := slices.ContainsFunc(op.Args, func(v *ir.Value) bool { return here[v.Def] && !free[v.Def] })
+		loads := op.Code == lang.OpLoad && op.Tensor.ReadOnly()
+		free[op] = !waits && len(op.Blocks) == 0 && !slices.ContainsFunc(op.Results, s.overAxis) && (loads || op.Code.Row().Effect == lang.Pure)
+	}
+	seen := map[*ir.Value]bool{}
+	var need func(v *ir.Value)
+	need = func(v *ir.Value) {
+		if seen[v] || !here[v.Def] {
+			return
+		}
+		seen[v] = true
+		needed[v.Def] = free[v.Def]
+		for _, a := range v.Def.Args {
+			need(a)
+		}
+	}
+	for _, op := range b.Ops {
+		if s.consumes(op) && !s.putsOff(op) {
+			for _, a := range op.Args {
+				need(a)
+			}
+		}
+	}
+	first := slices.DeleteFunc(slices.Clone(b.Ops), func(op *ir.Op) bool { return !needed[op] })
+	rest := slices.DeleteFunc(slices.Clone(b.Ops), func(op *ir.Op) bool { return needed[op] })
+	return &ir.Block{Ops: append(first, rest...)}
 }
 
 // groups finds which consumers of a block share a loop, in order.
