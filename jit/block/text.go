@@ -37,6 +37,9 @@ const (
 	mostStages    = 1 << 10
 )
 
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (t *text) reading() bool { return t.r != nil }
 
 // put writes a word, with a space before it where one belongs.

@@ -267,6 +267,9 @@ func (l Layout) RegAt(r, n int, a *ir.Axis) (int, bool) {
 }
 
 // Project gives the register of l's slice to keep that goes with register r of l.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (l Layout) Project(r int, keep []*ir.Axis) int {
 	out, scale := 0, 1
 	for _, d := range l.Reg {

@@ -142,6 +142,9 @@ func (k *kernel) pop() {
 }
 
 // hold records a value's registers.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (k *kernel) hold(v *ir.Value, l layout.Layout, regs []asm.Reg) {
 	k.scope.values[v] = append(k.scope.values[v], held{l, regs})
 }

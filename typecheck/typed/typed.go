@@ -55,6 +55,9 @@ type DType struct {
 }
 
 // Concrete is the DType of a known element type.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func Concrete(d lang.DType) DType { return DType{Of: d} }
 
 // Resolve gives the element type under a specialisation.

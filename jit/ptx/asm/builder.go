@@ -200,6 +200,9 @@ func (a *Builder) Move(to, from Reg) { a.Set(to, "mov."+classes[to.Class].name, 
 
 // AtEntry runs emit with its instructions sent to the entry section. What it
 // reads must be defined there too.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (a *Builder) AtEntry(emit func()) {
 	a.inEntry++
 	emit()
