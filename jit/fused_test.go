@@ -363,6 +363,7 @@ func TestFusedKernelsAreCut(t *testing.T) {
 		"(x: T[M, N, K], g: T[N], r: T[M, N, K], s: T[M, N, K]) -> y: T[M, N, K] { y = (relu(batch(x, g) * s) + r) * 2 }",
 		"(x: T[M, N, K], g: T[N], r: T[M, N, K]) -> y: T[M, N, K] { y = relu(batch(x * r, g)) }",
 		"(x: T[M, N, K], g: T[N], r: T[M, N, K]) -> (y: T[M, N, K], z: T[M, N, K]) {\nlet a = batch(x, g)\ny = a\nz = relu(a) + r\n}",
+		"(r: T[M, N, K], x: T[M, 3 * N, K], g: T[N]) -> y: T[M, N, K] { y = relu(batch(x[.., N .. 2 * N], g) * r) }",
 	} {
 		program, problems := jit.Load("fused.tile", []byte(fusedKernels+"\ngraph g<T: float>"+graph+"\n"), nil)
 		require.Empty(t, problems)
@@ -371,6 +372,14 @@ func TestFusedKernelsAreCut(t *testing.T) {
 		runFused(t, device, g, dims, lang.F32, 2, true)
 		runFused(t, jit.OpenCPU(), g, dims, lang.F32, 0, true)
 	}
+	// Both halves of what stores a part of an image.
+	program, problems := jit.Load("fused.tile", []byte(concatKernels+`
+graph g<T: float>(x: T[M, N, K], g: T[N]) -> y: T[M, 2 * N, K] {
+    let a = batch(x, g)
+    y = channels(a * 2, batch(a, g))
+}`), nil)
+	require.Empty(t, problems)
+	runFused(t, device, program.Graphs[0], map[string]int64{"M": 8, "N": 1, "K": 131072}, lang.F32, 4, true)
 }
 
 // fusing is a machine whose launches take so long that all is fused that can be; where there is a GPU, what that finds worth its while.

@@ -131,6 +131,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		return nil, asBug("passes", err)
 	}
 	if s.Cut != nil {
+		dims.Half(s)
 		if err := halve(s, f, dims, p.known, target, with); err != nil {
 			return nil, err
 		}

@@ -117,7 +117,7 @@ func Cut(s *spec.Spec, t target.Machine) (*Halves, error) {
 		return nil, nil
 	}
 	f, dims := builtOf(s, t, reduced)
-	if f == nil || len(s.Fused) > 0 && len(dims.Strides)+len(dims.Views) > 0 { // whose places are those among the operands of the whole
+	if f == nil || len(s.Fused) > 0 && len(dims.Views) > 0 { // whose places are those among the operands of the whole
 		return nil, nil
 	}
 	h := pass.Halve(f, t.SMs, func(d *ir.Dim) int64 {

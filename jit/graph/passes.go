@@ -25,7 +25,7 @@ type Pass struct {
 }
 
 // Passes are those of graphs, in the order in which they run.
-func Passes() []Pass { return []Pass{round, dce, cse, once, narrow, fuse, beside} }
+func Passes() []Pass { return []Pass{round, dce, cse, once, narrow, fuse, concat, beside} }
 
 // rewriter rewrites the launches of a graph. Those that are gone stay in the list, without a specialisation, until the end.
 type rewriter struct {

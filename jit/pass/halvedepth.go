@@ -89,7 +89,7 @@ func (h *Halves) divides(f *ir.Func, needed map[*ir.Op]bool) bool {
 		at := -1
 		for d, v := range op.Indices() {
 			switch {
-			case of(v) && at < 0 && !op.Checked[d] && t.Shape[d] == h.depth.Dim && t.Strides == nil:
+			case of(v) && at < 0 && !op.Checked[d] && t.Shape[d] == h.depth.Dim && (t.Strides == nil || t.Strides[d].Known()):
 				at = d
 			case v.Type.Has(h.depth):
 				return false
@@ -144,6 +144,9 @@ func (h *Halves) divide(f *ir.Func) (part *ir.Axis, number *ir.Value) {
 	}
 	for t, at := range places {
 		t.Shape = slices.Concat(t.Shape[:at], []*ir.Dim{part.Dim, each.Dim}, t.Shape[at+1:])
+		if t.Strides != nil {
+			t.Strides = slices.Insert(slices.Clone(t.Strides), at, &ir.Dim{Value: length * t.Strides[at].Value, Divisor: 1})
+		}
 	}
 	b := &ir.Builder{Func: f, Block: &ir.Block{}}
 	number = b.Emit(&ir.Op{Code: lang.OpStart, Axis: part})[0]

@@ -27,6 +27,17 @@ type LaunchDims struct {
 	ofPart map[string]partDim
 }
 
+// Half has the strides of the tensors of a half, which have other places than those of the whole kernel.
+func (l *LaunchDims) Half(s *Spec) {
+	for name, at := range l.Strides {
+		if at.Tensor = s.inHalf(at.Tensor); at.Tensor < 0 {
+			delete(l.Strides, name)
+		} else {
+			l.Strides[name] = at
+		}
+	}
+}
+
 // nonEmpty is an access that is in bounds where none of the dimensions is 0.
 type nonEmpty struct {
 	at   lang.Span
