@@ -222,7 +222,7 @@ var mixedFaults = []Fault{
 		Old: `return k.a.Add(k.threadCoord(x.l, a), asm.Int(x.l.RegCoord(r, a)))`, New: `return k.a.Add(k.threadCoord(x.l, a), asm.Int(x.l.RegCoord(r, x.rows[0])))`,
 		Note: "rows of a tile of several axes are those of the first alone"},
 	{ID: "shape-windows", File: "jit/graph/verdict.go", Class: "graph", First: "jit TestFusedGraphs",
-		Old: `other.windows && !other.elementwise`, New: `other.windows && other.elementwise`,
+		Old: `f.Groups != nil && other.windows && !other.elementwise`, New: `f.Groups != nil && other.windows && other.elementwise`,
 		Note: "windows are reduced where another launch reads them in another shape, by a division an element"},
 	{ID: "infinities-of-e5m2", File: "jit/ptx/selection.go", Class: "cast", First: "jit@emu TestTopKOfEveryType",
 		Old: `if d.Saturates() && d.HasInfinity() {`, New: `if d.Saturates() && !d.HasInfinity() {`,

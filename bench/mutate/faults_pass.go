@@ -147,6 +147,9 @@ var passFaults = []Fault{
 		Note: "products of u8 that wrap become a contraction that does not"},
 
 	// stream.go
+	{ID: "stream-ahead", File: pass + "stream.go", Class: "stream", First: "jit/pass TestStreamGatesOfOneLoop",
+		Old: `loads := op.Code == lang.OpLoad && op.Tensor.ReadOnly()`, New: `loads := op.Code == lang.OpLoad`,
+		Note: "what is loaded goes before the store of what it loads"},
 	{ID: "stream-joins", File: pass + "stream.go", Class: "stream",
 		Old: `return !here || i < g.at`, New: `return !here || i < place[op]`,
 		Note: "a consumer joins a loop before what it needs is there"},

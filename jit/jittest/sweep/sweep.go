@@ -31,12 +31,13 @@ func NeedThorough(t testing.TB, reason string) {
 	}
 }
 
-// Once is for a test that opens the devices that it needs itself: it runs where no device is under test but the CPU, and not again for another.
+// Once is for a test that opens the devices that it needs itself: it does not run again where a GPU or an emulator is under test.
 func Once(t testing.TB) {
 	t.Helper()
-	if name := os.Getenv(DeviceVariable); name != "" && name != "cpu" {
+	if strings.HasPrefix(os.Getenv(DeviceVariable), "cuda") {
 		notAgain(t)
 	}
+	OnceEmulated(t)
 }
 
 // OnceEmulated is for a test that opens the GPU under test, or an emulator where there is none: it does not run again where an emulator is under test.
