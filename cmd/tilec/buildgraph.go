@@ -29,7 +29,7 @@ func (a *app) buildGraph(p *typed.Program, args []*argument, form emission, mach
 		return unit{}, err
 	}
 	defer device.Close()
-	forms, err := graphForms(jit.NewCompiler(device, a.logs), g, b.options(o.precision))
+	forms, err := graphForms(a.compiler(device), g, b.options(o.precision))
 	if err != nil {
 		return unit{}, err
 	}

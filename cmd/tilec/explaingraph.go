@@ -8,7 +8,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"tilec/jit"
 	"tilec/jit/graph"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -31,7 +30,7 @@ func (a *app) explainGraph(program *typed.Program, name string, args []*argument
 		return err
 	}
 	defer device.Close()
-	e, err := graph.Explain(&jit.NewCompiler(device, a.logs).Compiler, g, b.options(""))
+	e, err := graph.Explain(&a.compiler(device).Compiler, g, b.options(""))
 	if err != nil {
 		return err
 	}

@@ -128,13 +128,19 @@ func (a *app) open(run runOptions) (*jit.Compiler, error) {
 		}
 		e.OnLaunch = func(kernel string, r *emu.Report) { r.Print(a.stderr, kernel) }
 	}
-	c := jit.NewCompiler(d, a.logs)
+	c := a.compiler(d)
 	c.Output, c.Debug, c.Timed = a.stderr, run.debug, run.timed // stdout is for results
+	return c, nil
+}
+
+// compiler is one for a device, with the user's cache where plans and code take long.
+func (a *app) compiler(d jit.Device) *jit.Compiler {
+	c := jit.NewCompiler(d, a.logs)
 	if d.ID() != "cpu" {
 		c.Cache = cache.Open("")
 		c.Cache.Notify(func(err error) { a.say("warning: %v", err) })
 	}
-	return c, nil
+	return c
 }
 
 // parseDType reads an element type's name.

@@ -13,6 +13,9 @@ import (
 // of decoding are nearly all that is read.
 
 // Dependent reports a kernel that may begin before what it reads is there, on a machine that has such launches.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (p *Program) Dependent() bool { return p.Func.Dependent && p.Target.Has(target.DependentLaunch) }
 
 // Constant is a load of constants ahead of the wait for the launches before. Each thread copies its own elements to shared

@@ -2,8 +2,10 @@ package compile
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tilec/jit/backend"
 	"tilec/jit/bug"
@@ -34,12 +36,37 @@ type planning struct {
 
 // plan chooses a plan for the kernel. The planner reckons with t.
 func (p *planning) plan(t target.Machine, pins map[string]int64) (*plan.Plan, error) {
-	chosen, err := plan.ChooseAt(p.effort, p.f, t, p.sizes, pins)
+	chosen, err := p.chosen(t, pins)
 	if err == nil && t.IsGPU() && p.deterministic {
 		for _, form := range []string{"words", "chains"} {
 			if chosen.Forms[form] == 0 {
 				chosen.Forms[form] = 1
 			}
+		}
+	}
+	return chosen, err
+}
+
+// chosen is what the planner chooses, or has chosen for the same kernel, sizes and machine when another process asked: that is in the cache.
+func (p *planning) chosen(t target.Machine, pins map[string]int64) (*plan.Plan, error) {
+	if p.store == nil {
+		return plan.ChooseAt(p.effort, p.f, t, p.sizes, pins)
+	}
+	var sizes strings.Builder
+	for _, d := range p.f.Dims {
+		fmt.Fprintf(&sizes, "%s=%d ", d.Name, p.sizes(d))
+	}
+	key := cache.NewKey("plan").Add("target", fmt.Sprintf("%+v", t)).AddInt("effort", int64(p.effort)).Add("pins", fmt.Sprint(pins)).
+		Add("sizes", sizes.String()).Add("ir", p.f.String()).Sum()
+	if data, ok := p.store.Get(key); ok {
+		if kept, err := plan.Kept(data); err == nil {
+			return kept, nil
+		}
+	}
+	chosen, err := plan.ChooseAt(p.effort, p.f, t, p.sizes, pins)
+	if err == nil {
+		if data, err := chosen.Keep(); err == nil {
+			p.store.Put(key, data)
 		}
 	}
 	return chosen, err

@@ -47,13 +47,18 @@ type Lowered struct {
 // Lower takes a specialisation through the IR, its passes and the planner to
 // code: only there does it show whether the plan fits.
 func Lower(s *spec.Spec, target target.Machine, logs *log.Logs) (*Lowered, error) {
+	return lowerFor(s, target, lowering{logs: logs, dump: logs.Dump()})
+}
+
+// lowerFor is Lower with what goes along with the kernel.
+func lowerFor(s *spec.Spec, target target.Machine, with lowering) (*Lowered, error) {
 	if err := s.Check("Lower"); err != nil {
 		return nil, err
 	}
 	if target.Name == "" {
 		return nil, misuse.Unset("Lower", "there is no target: target.Find gives one")
 	}
-	l, err := lower(s, target, lowering{logs: logs, dump: logs.Dump()})
+	l, err := lower(s, target, with)
 	if err != nil {
 		return nil, err
 	}

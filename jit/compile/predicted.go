@@ -21,7 +21,7 @@ func (c *Compiler) Predicted(s *spec.Spec) (*plan.Estimate, error) {
 	p, found := c.predictions[key]
 	c.mu.Unlock()
 	if !found {
-		l, err := Lower(s, c.Device.Target(), nil)
+		l, err := lowerFor(s, c.Device.Target(), lowering{store: c.Cache})
 		if p.err = err; err == nil {
 			p.estimate = &plan.Estimate{Seconds: l.Plan.Time}
 			if l.Plan.Estimate != nil {

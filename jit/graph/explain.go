@@ -5,7 +5,6 @@ import (
 
 	"tilec/jit/compile"
 	"tilec/jit/spec"
-	"tilec/jit/target"
 	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -54,7 +53,6 @@ type ApartKind struct {
 
 // Explain binds a graph twice, as it is and with a launch for each call, for sizes as BindSizes takes them, and compares both.
 func Explain(env *compile.Compiler, g *typed.Graph, opts Options) (*Explanation, error) {
-	machine := env.Device.Target()
 	apart := opts
 	apart.Separate = true
 	whole, err := BindSizes(env, g, apart)
@@ -67,10 +65,9 @@ func Explain(env *compile.Compiler, g *typed.Graph, opts Options) (*Explanation,
 		return nil, err
 	}
 	defer b.Free(env.Device)
-	p := predictor{machine: machine, known: map[spec.Key]float64{}}
 	e := &Explanation{Calls: len(whole.Calls), Launches: len(b.Calls), Notes: b.Notes}
 	for i := range whole.Calls {
-		seconds, err := p.time(whole.Calls[i].Spec)
+		seconds, err := inProgram(env, whole.Calls[i].Spec)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +78,7 @@ func Explain(env *compile.Compiler, g *typed.Graph, opts Options) (*Explanation,
 		s := b.Calls[i].Spec
 		n, ok := at[s.Key()]
 		if !ok {
-			kind, err := p.kind(s)
+			kind, err := kindOf(env, s)
 			if err != nil {
 				return nil, err
 			}
@@ -112,31 +109,21 @@ func (e *Explanation) stayApart(first, second, why string) {
 	e.Apart = append(e.Apart, ApartKind{first, second, why, 1})
 }
 
-// predictor is what the planner says of launches, each once.
-type predictor struct {
-	machine target.Machine
-	known   map[spec.Key]float64
-}
-
-// time is how long a launch takes as one of a program, in seconds.
-func (p *predictor) time(s *spec.Spec) (float64, error) {
-	key := s.Key()
-	if t, ok := p.known[key]; ok {
-		return t, nil
-	}
-	l, err := compile.Lower(s, p.machine, nil)
+// inProgram is how long a launch is predicted to take as one of a program, in seconds.
+func inProgram(env *compile.Compiler, s *spec.Spec) (float64, error) {
+	n, err := env.Predicted(s)
 	if err != nil {
 		return 0, err
 	}
-	p.known[key] = l.Plan.Time - p.machine.Launch + p.machine.LaunchInProgram()
-	return p.known[key], nil
+	t := env.Device.Target()
+	return n.Seconds - t.Launch + t.LaunchInProgram(), nil
 }
 
-// kind says what a launch is and saves.
-func (p *predictor) kind(s *spec.Spec) (Kind, error) {
+// kindOf says what a launch is and saves.
+func kindOf(env *compile.Compiler, s *spec.Spec) (Kind, error) {
 	k := Kind{Name: s.Name(), Spec: s, Kernels: s.Kernels(), Bytes: saved(s)}
 	var err error
-	if k.Time, err = p.time(s); err != nil {
+	if k.Time, err = inProgram(env, s); err != nil {
 		return k, err
 	}
 	whole := s
@@ -145,14 +132,14 @@ func (p *predictor) kind(s *spec.Spec) (Kind, error) {
 			return k, nil
 		}
 		whole = s.Cut.Of
-		seconds, err := p.time(whole)
+		seconds, err := inProgram(env, whole)
 		if err != nil {
 			return k, err
 		}
 		k.Separate -= seconds
 	}
 	for _, one := range kernels(whole) {
-		seconds, err := p.time(one)
+		seconds, err := inProgram(env, one)
 		if err != nil {
 			return k, err
 		}

@@ -33,6 +33,9 @@ const NarrowSize = 1<<31 - 1<<24
 const MaxRank = 32
 
 // Counts is the type of positions along the dimension and of its size.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (d *Dim) Counts() lang.DType {
 	if d != nil && d.Wide {
 		return lang.I64
@@ -136,6 +139,9 @@ type Type struct {
 }
 
 // Counts is the type of positions along the axis.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (a *Axis) Counts() lang.DType {
 	if a == nil { // of a scalar loop
 		return lang.I32
@@ -393,6 +399,9 @@ func (op *Op) Else() *Value {
 }
 
 // Stored is the value argument of a store or an atomic, of atomic_cas the one expected.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (op *Op) Stored() *Value { return op.Args[len(op.Tensor.Shape)] }
 
 // AccessAxes is the axes of the indices of an access: it touches one element for each position along them.
@@ -439,6 +448,9 @@ type Func struct {
 }
 
 // Grid is the axes that the launch walks, slowest first.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (f *Func) Grid() []*Axis {
 	var g []*Axis
 	for _, a := range f.Axes {

@@ -83,6 +83,9 @@ func At(ds []Digit, n int, a *ir.Axis) int {
 }
 
 // RegCoord is the part of a coordinate along a that a register gives; an element's is the sum of this and ThreadCoord.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (l Layout) RegCoord(r int, a *ir.Axis) int { return At(l.Reg, r, a) }
 
 // ThreadCoord is the part of a coordinate along a that a thread gives.

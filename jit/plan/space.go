@@ -398,6 +398,9 @@ func sortedKeys[V any](m map[string]V) []string {
 	return names
 }
 
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func isContraction(op *ir.Op) bool { return op.Code.Row().Group == lang.GroupContract }
 
 // isReduction reports an operation that needs whole tiles: a reduction, a scan, or what orders elements.

@@ -211,6 +211,9 @@ func (m Machine) TakesPTX() bool { return m.PTX > 0 }
 func (m Machine) IsGPU() bool { return m.compute > 0 }
 
 // Has reports a machine that can do all of what is asked for.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (m Machine) Has(c Capability) bool { return m.has&c == c }
 
 // Without is the machine as if it could not do something, for tests of what is done instead.
@@ -251,6 +254,9 @@ func (m Machine) ClusterSMs(blocks int) int {
 }
 
 // SharedPerSM is the shared memory of a multiprocessor, in bytes.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (m Machine) SharedPerSM() int { return m.SharedPerBlock + SharedReserved }
 
 // RegistersShare is the most registers of a thread when so many blocks, of so many warps each, share a multiprocessor: its four
@@ -265,6 +271,9 @@ const schedulers, warpThreads = 4, 32
 
 // SharedShare is the shared memory of a block when so many share a
 // multiprocessor; each has some reserved beside what it can use.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (m Machine) SharedShare(blocks int) int64 {
 	if blocks <= 1 {
 		return int64(m.SharedPerBlock)

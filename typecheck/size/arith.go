@@ -320,6 +320,9 @@ func sign(n int64) int {
 }
 
 // Equal reports sizes that are the same expression, and so the same number whatever the symbols are.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (s Size) Equal(t Size) bool { return !s.large && !t.large && compareSizes(s, t) == 0 }
 
 // Subst replaces symbols; those for which value gives false stay.

@@ -37,9 +37,15 @@ type atom struct {
 }
 
 // Const is a number.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func Const(n int64) Size { return Size{constant: n} }
 
 // Of is a symbol alone.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func Of(s *Symbol) Size {
 	return Size{terms: []term{{1, []atom{{symbol: s}}}}}
 }
@@ -106,6 +112,9 @@ func (s Size) degree() int {
 func (s Size) Large() bool { return s.large }
 
 // Constant is the number that stands beside the terms.
+// It is called, not copied to its many callers: the binary is smaller.
+//
+//go:noinline
 func (s Size) Constant() int64 { return s.constant }
 
 // Const gives the number that the size is; false when it depends on a symbol.
