@@ -112,39 +112,37 @@ func (p *placing) concatenated(n int) {
 		at.in = into.Slot
 		anew[slot] = at
 	}
-	changed := map[int]Call{}
+	less, err := p.foreseen(p.Calls[n].Spec)
+	if err != nil {
+		return
+	}
+	less += p.target.LaunchInProgram() - p.target.Launch
+	at, changed := []int{}, []Call{}
 	for i := range p.calls {
-		c := p.calls[i]
-		if i == n || p.Calls[i].Spec == nil || !slices.ContainsFunc(c.Tensors, func(v View) bool { _, moves := parts[v.Slot]; return moves }) {
+		moves := func(v View) bool { _, moves := parts[v.Slot]; return moves }
+		if i == n || p.Calls[i].Spec == nil || !slices.ContainsFunc(p.calls[i].Tensors, moves) {
 			continue
 		}
 		one, ok := p.placed(i, anew)
 		if !ok {
 			return
 		}
-		changed[i] = one
-	}
-	before, err := p.foreseen(p.Calls[n].Spec)
-	if err != nil {
-		return
-	}
-	before += p.target.LaunchInProgram() - p.target.Launch
-	for i, one := range changed {
-		old, err := p.foreseen(p.Calls[i].Spec)
+		was, err := p.foreseen(p.Calls[i].Spec)
 		if err != nil {
 			return
 		}
-		now, err := p.foreseen(one.Spec)
+		is, err := p.foreseen(one.Spec)
 		if err != nil {
 			return
 		}
-		before += old - now
+		less += was - is
+		at, changed = append(at, i), append(changed, one)
 	}
-	if before <= 0 {
+	if less <= 0 {
 		return
 	}
-	for i, one := range changed {
-		p.Calls[i] = one
+	for k, i := range at {
+		p.Calls[i] = changed[k]
 	}
 	p.tell("concat", "%s is where its parts are stored", c.Spec.Name())
 	p.Calls[n].Spec, p.places = nil, anew
