@@ -8,6 +8,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/jittest"
+	"tilec/jit/jittest/sweep"
 	"tilec/lang"
 )
 
@@ -72,6 +73,7 @@ kernel swapped<T: any>(a: T[M, C], b: T[M, C]) -> y: T[M, 2 * C]
 // Launches store what one would put one behind the other where that puts it, along any dimension, in chains, and read it there; not what is a result by itself,
 // an argument, or stored twice. The bits are those of launches by themselves.
 func TestConcatenations(t *testing.T) {
+	sweep.OnceEmulated(t)
 	for _, c := range []struct {
 		name, graph string
 		launches    int

@@ -8,6 +8,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/jittest"
+	"tilec/jit/jittest/sweep"
 	"tilec/lang"
 )
 
@@ -40,6 +41,7 @@ graph g<T: float>(x: T[B, S, K], w: T[K, 3 * H * D], start: i32[B], inout k: T[B
 // What a prompt's keys and values are is stored where the caches have them, by the launch that computes them: of sequences of so many
 // positions that blocks have whole tiles of one. What nothing else reads is stored nowhere else.
 func TestPartsOfManyRows(t *testing.T) {
+	sweep.OnceEmulated(t)
 	const norms, flip, queries = "norms(a[.., .., 0])", "flip(a[.., .., 0])", "a"
 	for _, c := range []struct {
 		rest          string

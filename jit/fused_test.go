@@ -198,6 +198,7 @@ kernel loud<T: float>(x: T[M, N]) -> y: T[M, N]
 // A fused graph gives what the graph gives of which every call is a launch, with as many launches as it says. Where no sum is
 // added up in another order, the bits are the same.
 func TestFusedGraphs(t *testing.T) {
+	sweep.OnceEmulated(t)
 	for _, c := range []struct {
 		name, graph string
 		// launches on a GPU of shapes, each M, N, K.

@@ -10,6 +10,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/jittest"
+	"tilec/jit/jittest/sweep"
 	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -82,6 +83,7 @@ graph rows(x: bf16[M, K], w: bf16[K, K]) -> y: bf16[M, K] { y = product(most(pro
 // with pooling between them, and with what is added to a result that the convolution has read too. What a graph gives, and what it sees in another shape, stays as it is declared; so do results
 // that are read so as well.
 func TestLaunchesStoreAsIsRead(t *testing.T) {
+	sweep.OnceEmulated(t)
 	d := jittest.Device(t)
 	if !d.Target().Has(target.TMA) {
 		emulator, err := jit.OpenDevice("emu")

@@ -48,6 +48,7 @@ kernel heights<T: float>(x: T[M, N]) -> y: T[M, N]
 // Graphs of which something is computed once in place of twice, or of fewer positions, give what they give with a launch for
 // each call, on the CPU and by code for a GPU.
 func TestRewrittenGraphs(t *testing.T) {
+	sweep.OnceEmulated(t)
 	for _, c := range []struct {
 		name, graph string
 		launches    int
