@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/backend"
 	"tilec/jit/compile"
 	"tilec/jit/jittest"
 	"tilec/jit/jittest/sweep"
@@ -127,8 +128,8 @@ func launchesOf(t *testing.T, source, kernel string, pins map[string]int64, shap
 			continue
 		}
 		var args []jit.Value
-		for _, x := range shapes {
-			args = append(args, valueOf(t, d, x))
+		for _, x := range shapes { // whose elements nobody looks at
+			args = append(args, jit.TensorValue(&jit.Tensor{DType: x.DType, Shape: x.Shape, Memory: backend.Promised(d, 0, int64(max(1, len(x.Data))))}))
 		}
 		p, err := jit.NewCompiler(d, nil).BindKernel(k, args, jit.Options{Pins: pins, Dump: func(pass string, after lang.Listing) { text += pass + " " + after.String() }})
 		require.NoError(t, err)
