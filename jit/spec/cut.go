@@ -35,26 +35,22 @@ func (s *Spec) Whole() *Spec {
 // inHalf is where a tensor that the whole kernel has at a place among its operands stands among those of a half; -1 where the half has none.
 func (s *Spec) inHalf(place int) int {
 	operands := s.Whole().Operands()
-	read, stored := 0, 0
-	for _, o := range operands[:place] {
-		if o.IsOutput() {
-			stored++
-		} else {
-			read++
+	read := func(all []Operand) (n int) {
+		for _, o := range all {
+			if !o.IsOutput() {
+				n++
+			}
 		}
+		return n
 	}
+	before := read(operands[:place])
 	switch {
 	case !operands[place].IsOutput():
-		return read
+		return before
 	case !s.Cut.Behind:
 		return -1
 	}
-	for _, o := range operands[place:] {
-		if !o.IsOutput() {
-			read++
-		}
-	}
-	return read + 1 + stored
+	return read(operands) + 1 + place - before
 }
 
 // operandsOfHalf are those of a half of a kernel that others are fused into: what the whole reads, the tensor between the halves, and, of the second, what the whole stores.

@@ -252,12 +252,18 @@ func (v *invocation) bindShape(want, got []size.Size, at lang.Span, param string
 // solveShapes binds the dimensions that stand alone in no shape, where a size of the parameter tells one by what is known.
 func (v *invocation) solveShapes(p invoked, o rules.Operand) {
 	known := func(s *size.Symbol) bool { _, ok := v.syms[s]; return ok }
+	tell := func(want, got size.Size) {
+		if sym, a, b := want.Solve(known); sym != nil {
+			sub := v.substitution()
+			v.syms[sym], v.dimFrom[sym] = got.Sub(sub.Size(b)).FloorDiv(sub.Size(a)), o.At
+		}
+	}
 	eachTensor(p.Type, o.Graph.GType(), p.name, func(want, got typed.GType, name string) bool {
+		if want.Kind == typed.GArray {
+			tell(want.Len, got.Len)
+		}
 		for i, w := range want.Shape {
-			if sym, a, b := w.Solve(known); sym != nil {
-				sub := v.substitution()
-				v.syms[sym], v.dimFrom[sym] = got.Shape[i].Sub(sub.Size(b)).FloorDiv(sub.Size(a)), o.At
-			}
+			tell(w, got.Shape[i])
 		}
 		return true
 	})
