@@ -101,6 +101,9 @@ func TestConcatenations(t *testing.T) {
 		g := program.Graphs[len(program.Graphs)-1]
 		for _, d := range []lang.DType{lang.F32, lang.BF16} {
 			for _, size := range [][3]int64{{64, 48, 32}, {17, 19, 33}} {
+				if d == lang.F32 != (size[0] == 64) && sweep.OneIn(2) > 1 {
+					continue
+				}
 				dims := map[string]int64{"M": size[0], "N": size[1], "K": size[2]}
 				launches := 0
 				if size[0] == 64 {
