@@ -48,7 +48,7 @@ func checkBeyond(t *testing.T, least int, of func(file string) bool) {
 			if !of(file) {
 				continue
 			}
-			each := sweep.OneIn(4)
+			each := sweep.OneIn(3)
 			if id == "emu" { // which takes most of the time
 				each *= each
 			}
