@@ -160,8 +160,7 @@ func TestWindowsBesideOthers(t *testing.T) {
 	assert.Contains(t, last.Name(), "conv_bias > conv_bias > cat_channels4")
 }
 
-// Windows of windows are one launch where that is predicted to be faster: those of 3 of windows of 2 compute 27 results of 8 places each, none
-// twice, but in an order of the reader's that goes through memory in pieces.
+// Windows of windows are one launch where that is predicted to be faster, and two elsewhere.
 func TestWindowsOfWindows(t *testing.T) {
 	sweep.Once(t)
 	const source = `
